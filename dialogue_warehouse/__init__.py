@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dialogue_warehouse.api.dialogues import Dialogue, Dialogues
+    from dialogue_warehouse.api.opening import open  # noqa: A004 the name that users expect
     from dialogue_warehouse.api.scores import Notice, Score, Scores, SlotScore
+    from dialogue_warehouse.api.tables import TableDescription, Tables
     from dialogue_warehouse.api.warehouse import Warehouse
-    from dialogue_warehouse.api.warehouse import open_warehouse as open  # noqa: A004 the name that users expect
     from dialogue_warehouse.common.database import QueryError
     from dialogue_warehouse.errors import CheckError, DownloadError, Error, InputError
     from dialogue_warehouse.exporting.writing import Exported
-    from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling, TableDescription, TableSummary
+    from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling, TableSummary
+    from dialogue_warehouse.reading.descriptions import Join, Links
     from dialogue_warehouse.reading.dialogue_parts import (
         Act,
         Answer,
@@ -57,12 +59,14 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "dialogue_warehouse.api.dialogues": ("Dialogue", "Dialogues"),
+    "dialogue_warehouse.api.opening": ("open",),
     "dialogue_warehouse.api.scores": ("Notice", "Score", "Scores", "SlotScore"),
+    "dialogue_warehouse.api.tables": ("TableDescription", "Tables"),
     "dialogue_warehouse.api.warehouse": ("Warehouse",),
     "dialogue_warehouse.common.database": ("QueryError",),
     "dialogue_warehouse.errors": ("CheckError", "DownloadError", "Error", "InputError"),
     "dialogue_warehouse.exporting.writing": ("Exported",),
-    "dialogue_warehouse.reading.catalogue": ("ColumnDescription", "Filling", "TableDescription", "TableSummary"),
+    "dialogue_warehouse.reading.catalogue": ("ColumnDescription", "Filling", "TableSummary"),
     "dialogue_warehouse.reading.dialogue_parts": (
         "Act",
         "Answer",
@@ -88,6 +92,7 @@ _NAMES = {
         "Turn",
         "Violation",
     ),
+    "dialogue_warehouse.reading.descriptions": ("Join", "Links"),
     "dialogue_warehouse.reading.findings": ("TraceError",),
 }
 """The public names of each module. They are imported at their first use, so that this module is quick to import."""
@@ -111,7 +116,9 @@ __all__ = [
     "Guideline",
     "InputError",
     "Item",
+    "Join",
     "KnowledgeBase",
+    "Links",
     "Mark",
     "Notice",
     "Participant",
@@ -130,6 +137,7 @@ __all__ = [
     "Step",
     "TableDescription",
     "TableSummary",
+    "Tables",
     "TraceError",
     "Turn",
     "Violation",
@@ -140,13 +148,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name at its first use."""
-    if name == "open":
-        found = importlib.import_module("dialogue_warehouse.api.warehouse").open_warehouse
-    else:
-        module = next((module for module, names in _NAMES.items() if name in names), None)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(module), name)
+    module = next((module for module, names in _NAMES.items() if name in names), None)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(module), name)
     globals()[name] = found
     return found
 

@@ -27,7 +27,16 @@ GROUPS = {
         *("KnowledgeBase", "Item", "Violation", "Source", "Mark"),
     ),
     "Scores": ("Scores", "Score", "SlotScore", "Notice"),
-    "Tables and files": ("TableSummary", "TableDescription", "ColumnDescription", "Filling", "Exported"),
+    "Tables and files": (
+        "Tables",
+        "TableSummary",
+        "TableDescription",
+        "ColumnDescription",
+        "Filling",
+        "Links",
+        "Join",
+        "Exported",
+    ),
     "Errors": ("Error", "InputError", "QueryError", "TraceError", "CheckError", "DownloadError"),
 }
 """The public names, in the order of the page."""
@@ -79,9 +88,8 @@ def signature(name: str, function: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a signature without quotes around types, and with the types that an alias stands for."""
-    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
-    return re.sub(r"\bNames\b", "str | Iterable[str] | None", text)
+    """Return a signature without quotes around types."""
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
 def described(public: Any) -> str:

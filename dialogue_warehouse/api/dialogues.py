@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import duckdb
 import msgspec
 
+from dialogue_warehouse.api import arguments
+from dialogue_warehouse.api.fixed import fix
 from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError, counted
@@ -20,6 +23,7 @@ from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.reading import connection, dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogues
+from dialogue_warehouse.reading.selection import NO_SPLIT
 from dialogue_warehouse.reading.selection import Dialogue as Selected
 
 Examples = Callable[[Sequence[Selected], dict[str, Any]], Iterator[dict[str, Any]]]
@@ -87,11 +91,23 @@ class Dialogue(dialogue_parts.Dialogue):
     def _values(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(dialogue_parts.Dialogue)}
 
-    def _repr_html_(self) -> str:
-        """Return the dialogue as the viewer shows it, for a notebook."""
+    def to_html(self, *, page: bool = False) -> str:
+        """Return the dialogue as the viewer shows it: HTML that needs and loads nothing else.
+
+        Parameters
+        ----------
+        page
+            Returns a whole page, as `dialogue-warehouse show --html` prints it, instead of a part of one.
+        """
         from dialogue_warehouse.site import rendering  # Jinja is needed only here
 
+        if page:
+            return rendering.render_page(self)
         return f"<style>{rendering.style()}</style>{rendering.render_fragment(self)}"
+
+    def _repr_html_(self) -> str:
+        """Return the dialogue as the viewer shows it, for a notebook."""
+        return self.to_html()
 
 
 def _dialogue_of(values: dict[str, Any]) -> Dialogue:
@@ -99,17 +115,20 @@ def _dialogue_of(values: dict[str, Any]) -> Dialogue:
 
 
 def with_methods(read: dialogue_parts.Dialogue, examples: Examples) -> Dialogue:
-    """Return a dialogue with the methods of the API."""
+    """Return a dialogue with the methods of the API, of which no part can be changed."""
+    fix(read)
     dialogue = Dialogue(**vars(read))
     object.__setattr__(dialogue, "_read", examples)  # it does not belong to the data
     return dialogue
 
 
 class Dialogues:
-    """The selected dialogues of a warehouse, in the order of corpus, split and key.
+    """The selected dialogues of a warehouse, in the order of corpus, split and key, or of the given keys.
 
-    Each iteration reads them again, in batches: they are never all in memory. All iterations read the build that was
-    open when they were selected.
+    `len(…)` and `.keys` read nothing. `…[0]` reads one dialogue, and `…[:100]` selects the first hundred.
+
+    Each iteration reads the dialogues again, in batches: they are never all in memory. All iterations read the build
+    that was open when they were selected.
     """
 
     def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples) -> None:
@@ -141,7 +160,22 @@ class Dialogues:
 
     def __contains__(self, dialogue: object) -> bool:
         """Tell if a dialogue is selected, or the one with this key."""
-        return (dialogue.key if isinstance(dialogue, Dialogue) else dialogue) in self.keys
+        wanted = dialogue.key if isinstance(dialogue, Dialogue) else dialogue
+        return any(one.key == wanted for one in self._selected)
+
+    @overload
+    def __getitem__(self, index: int) -> Dialogue: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dialogues: ...
+
+    def __getitem__(self, index: int | slice) -> Dialogue | Dialogues:
+        """Read the dialogue at a position, or select those of a slice without reading them."""
+        if isinstance(index, slice):
+            return Dialogues(self._con, self._selected[index], self._read)
+        if isinstance(index, str):
+            raise InputError(f"{index!r}: a position is a number; `dialogue` reads the dialogue of a key")
+        return next(iter(Dialogues(self._con, [self._selected[index]], self._read)))
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
@@ -155,8 +189,17 @@ class Dialogues:
                     yield with_methods(read, self._read)
 
     def __repr__(self) -> str:
-        corpora = {one.corpus_id for one in self._selected}
-        return f"<{counted(len(self), 'dialogue')} of {', '.join(sorted(corpora))}>"
+        corpora = sorted({one.corpus_id for one in self._selected})
+        return f"<Dialogues: {counted(len(self), 'dialogue')}{' of ' if corpora else ''}{', '.join(corpora)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the numbers of dialogues by corpus and split, and the first keys, for a notebook."""
+        from dialogue_warehouse.site import rendering  # Jinja is needed only here
+
+        counts = Counter((one.corpus_id, one.split or NO_SPLIT) for one in self._selected)
+        rows = [(corpus, split, f"{number:,}") for (corpus, split), number in counts.items()]
+        first = ", ".join(self.keys[:3]) + (", …" if len(self) > 3 else "")
+        return rendering.render_rows(repr(self)[1:-1], ("corpus", "split", "dialogues"), rows, first)
 
 
 def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[Selected]]:
@@ -186,7 +229,13 @@ def read_examples(
                     yield from map(msgspec.json.decode, lines)
 
 
-CHOICES = {"profile": chat.PROFILES, "arguments": chat.ARGUMENTS, "targets": (None, *chat.TARGETS)}
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "profile": chat.PROFILES,
+    "arguments": chat.ARGUMENTS,
+    "targets": (None, *chat.TARGETS),
+    "instructions": (False, True),
+}
+"""The values that an option may have."""
 
 
 def form_options(form: str, kind: Any, given: dict[str, Any]) -> Any:
@@ -197,6 +246,8 @@ def form_options(form: str, kind: Any, given: dict[str, Any]) -> Any:
             raise InputError(f"{name}: the form {form} has no such option; it has {', '.join(sorted(known))}")
         if name in CHOICES and value not in CHOICES[name]:
             raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, CHOICES[name]))}")
+        if name == "max_characters" and value is not None:
+            arguments.number(name, value)
     return kind(**given)
 
 

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialogue_warehouse.api import arguments
+from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
+from dialogue_warehouse.api.fixed import fixed
 from dialogue_warehouse.api.opened import Opened
 from dialogue_warehouse.api.scores import Scores, collected
-from dialogue_warehouse.api.selecting import Defects, Names, in_words_of_python, refuse_other, selection_of, words
+from dialogue_warehouse.api.tables import TableDescription, Tables, with_views
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.common.text import VERDICTS, Verdict
+from dialogue_warehouse.common.text import VERDICTS
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting.writing import OPTIONS, Exported, export_published
-from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.reading import catalogue, findings, query, search, selection
-from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.dialogues import read_dialogue
 from dialogue_warehouse.reading.selection import DEFECTS
 from dialogue_warehouse.scoring import running
-from dialogue_warehouse.settings import Settings
 
 if TYPE_CHECKING:
     import duckdb
-
-
-def open_warehouse(
-    place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
-) -> Warehouse:
-    """Open a published warehouse to read it.
-
-    Parameters
-    ----------
-    place
-        The folder of a warehouse, a published DuckDB file, a folder of Parquet tables (`builds/<build>.tables`), or
-        the URL of a published DuckDB file. A URL is downloaded once into the cache: `DIALOGUE_CACHE`, else
-        `dialogue-warehouse` in `XDG_CACHE_HOME`, else in `~/.cache`.
-    raw
-        Adds the landed files of the release as the schema `raw`. Only the folder of a warehouse has them.
-    memory_limit
-        The memory that queries may use, such as `"2GB"`; `DIALOGUE_QUERY_MEMORY_LIMIT` is the default.
-    threads
-        The threads that queries may use; `DIALOGUE_THREADS` is the default.
-
-    Returns
-    -------
-    Warehouse
-        It is read-only. Close it, or use it in a `with` statement.
-
-    Raises
-    ------
-    InputError
-        If there is no warehouse at the place, or it cannot be opened.
-    DownloadError
-        If a URL cannot be downloaded, or the file differs from its checksum.
-    """
-    return Warehouse(place, raw=raw, memory_limit=memory_limit, threads=threads)
 
 
 class Warehouse:
@@ -71,8 +39,8 @@ class Warehouse:
         self, place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
     ) -> None:
         """Open it, as `dialogue_warehouse.open` does."""
-        settings = Settings.from_environment(query_memory_limit=memory_limit, threads=threads).for_queries()
-        self._opened = Opened(place, raw, settings)
+        settings = arguments.settings_of(memory_limit, threads)
+        self._opened = Opened(arguments.place(place), raw, settings)
 
     @property
     def build_id(self) -> str:
@@ -98,19 +66,20 @@ class Warehouse:
         -------
         duckdb.DuckDBPyRelation
             DuckDB's relation. It runs when it is read: `.fetchall()`, or with the library installed `.df()` (pandas),
-            `.pl()` (polars) and `.to_arrow_table()` (pyarrow). Reading it may raise an error of DuckDB.
+            `.pl()` (polars) and `.to_arrow_table()` (pyarrow). Reading it may raise an error of DuckDB. It cannot write
+            a file; `.df().to_csv(FILE)` and `.pl().write_parquet(FILE)` can.
 
         Raises
         ------
         QueryError
             If the text is not one SELECT or EXPLAIN, or names something that is not there.
         """
-        return query.run_query(self._opened.another(), text, parameters).relation()
+        return query.run_query(self._opened.another(), arguments.text("text", text), parameters).relation()
 
-    def tables(self) -> list[TableSummary]:
+    def tables(self) -> Tables:
         """List every table with its schema, its number of rows and the first sentence of its description."""
         with self._opened.another() as con:
-            return catalogue.list_tables(con)
+            return Tables(catalogue.list_tables(con))
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """Return all rows of a table, such as `fct_turns` or `core.fct_turns`, as DuckDB's relation.
@@ -121,7 +90,8 @@ class Warehouse:
             If there is no such table; it names similar ones.
         """
         con = self._opened.another()
-        return con.sql(f"from {catalogue.address_of(con, name)}")
+        with in_words_of_python():
+            return con.sql(f"from {catalogue.address_of(con, arguments.text('name', name))}")
 
     def describe(self, name: str) -> TableDescription:
         """Describe a table: its grain, key, joins and columns, and which corpora fill them.
@@ -131,11 +101,15 @@ class Warehouse:
         QueryError
             If there is no such table; it names similar ones.
         """
-        with self._opened.another() as con:
-            return catalogue.describe_table(con, name)
+        with self._opened.another() as con, in_words_of_python():
+            return with_views(catalogue.describe_table(con, arguments.text("name", name)))
 
     def claims(
-        self, *, corpus: Names = (), verdict: Verdict | None = None, unexpected: bool = False
+        self,
+        *,
+        corpus: str | Iterable[str] | None = None,
+        verdict: Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"] | None = None,
+        unexpected: bool = False,
     ) -> duckdb.DuckDBPyRelation:
         """Return the claims of the corpora's documents, each with the number in the data and a verdict.
 
@@ -148,12 +122,11 @@ class Warehouse:
         unexpected
             Only claims whose verdict or number is not the recorded one.
         """
-        refuse_other("verdict", verdict, VERDICTS)
-        text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, is_short=False)
-        return self.sql(text)
+        arguments.refuse_other("verdict", verdict, VERDICTS)
+        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, is_short=False))
 
     def violations(
-        self, *, corpus: Names = (), rule: str | None = None, summary: bool = False
+        self, *, corpus: str | Iterable[str] | None = None, rule: str | None = None, summary: bool = False
     ) -> duckdb.DuckDBPyRelation:
         """Return the violations: each row that breaks a rule, with its file, record and turn.
 
@@ -171,12 +144,13 @@ class Warehouse:
         InputError
             If there is no such corpus or rule.
         """
-        with self._opened.another() as con:
-            findings.refuse_unknown_rule(con, rule, self._opened.place.paths.root)
-        return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, is_short=False))
+        if rule is not None:
+            with self._opened.another() as con, in_words_of_python():
+                findings.refuse_unknown_rule(con, arguments.text("rule", rule))
+        return self.sql(findings.violations_query(arguments.corpora(corpus), rule, summary, is_short=False))
 
     def dialogue(self, key: str) -> Dialogue:
-        """Return the dialogue of a key with all its data.
+        """Return the dialogue of a key with all its data. To read many, `dialogues(keys=…)` is far faster than a loop.
 
         Parameters
         ----------
@@ -190,18 +164,19 @@ class Warehouse:
         InputError
             If the row belongs to no dialogue.
         """
-        with self._opened.another() as con:
-            return with_methods(read_dialogue(con, key), self._examples)
+        with self._opened.another() as con, in_words_of_python():
+            return with_methods(read_dialogue(con, arguments.text("key", key)), self._examples)
 
     def dialogues(
         self,
         *,
-        corpus: Names = (),
-        split: Names = (),
+        keys: str | Iterable[str] | None = None,
+        corpus: str | Iterable[str] | None = None,
+        split: str | Iterable[str] | None = None,
         where: str | None = None,
-        without_defects: Defects | None = None,
+        without_defects: Literal["here", "from-then-on"] | None = None,
         without_leaks: bool = False,
-        license: Names = (),  # noqa: A002 the word of a selection
+        license: str | Iterable[str] | None = None,  # noqa: A002 the word of a selection
         sample: int | None = None,
         seed: int = 0,
     ) -> Dialogues:
@@ -209,6 +184,8 @@ class Warehouse:
 
         Parameters
         ----------
+        keys
+            Only the dialogue with this key, or those with these, in the order of the keys.
         corpus
             Only this corpus, or these.
         split
@@ -216,7 +193,8 @@ class Warehouse:
         where
             Only dialogues for which this expression over `core.dim_dialogues` is true.
         without_defects
-            Leaves out a dialogue if a turn has a known defect (`here`), or carries one on (`from-then-on`).
+            Leaves out a dialogue with a known defect: of itself, of a turn, or of a definition that a turn uses. `here`
+            and `from-then-on` leave out the same dialogues; `score`, which leaves out turns, distinguishes them.
         without_leaks
             Leaves out a training dialogue if a dialogue of another split has the same texts.
         license
@@ -238,7 +216,9 @@ class Warehouse:
         QueryError
             If `where` is not one expression that can be run.
         """
-        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        wanted = arguments.selection_of(
+            keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
+        )
         con = self._opened.another()
         with in_words_of_python():
             return Dialogues(con, selection.select(con, wanted, self._opened.settings.query_timeout), self._examples)
@@ -248,12 +228,13 @@ class Warehouse:
         said: str,
         *,
         most: int = 50,
-        corpus: Names = (),
-        split: Names = (),
+        keys: str | Iterable[str] | None = None,
+        corpus: str | Iterable[str] | None = None,
+        split: str | Iterable[str] | None = None,
         where: str | None = None,
-        without_defects: Defects | None = None,
+        without_defects: Literal["here", "from-then-on"] | None = None,
         without_leaks: bool = False,
-        license: Names = (),  # noqa: A002 the word of a selection
+        license: str | Iterable[str] | None = None,  # noqa: A002 the word of a selection
         sample: int | None = None,
         seed: int = 0,
     ) -> duckdb.DuckDBPyRelation:
@@ -265,7 +246,7 @@ class Warehouse:
             The words. `'"two words"'` is a phrase, and `wor*` any word that begins so.
         most
             At most so many utterances.
-        corpus, split, where, without_defects, without_leaks, license, sample, seed
+        keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
             The selection, as in `dialogues`.
 
         Returns
@@ -278,9 +259,12 @@ class Warehouse:
         InputError
             If there is no word to find, a word of the selection is unknown, or no dialogue matches it.
         """
-        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        wanted = arguments.selection_of(
+            keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
+        )
         with self._opened.another() as con, in_words_of_python():
             timeout = self._opened.settings.query_timeout
+            said, most = arguments.text("said", said), arguments.number("most", most)
             found = search.search(con, self._opened.place.paths, said, wanted, most, timeout)
         return self.sql(search.FOUND, **search.parameters(found))
 
@@ -289,12 +273,13 @@ class Warehouse:
         form: str,
         to: str | Path,
         *,
-        corpus: Names = (),
-        split: Names = (),
+        keys: str | Iterable[str] | None = None,
+        corpus: str | Iterable[str] | None = None,
+        split: str | Iterable[str] | None = None,
         where: str | None = None,
-        without_defects: Defects | None = None,
+        without_defects: Literal["here", "from-then-on"] | None = None,
         without_leaks: bool = False,
-        license: Names = (),  # noqa: A002 the word of a selection
+        license: str | Iterable[str] | None = None,  # noqa: A002 the word of a selection
         sample: int | None = None,
         seed: int = 0,
         force: bool = False,
@@ -308,7 +293,7 @@ class Warehouse:
             The form: `chat`, `huggingface` or `preference`. docs/export.md describes them.
         to
             The folder to write into.
-        corpus, split, where, without_defects, without_leaks, license, sample, seed
+        keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
             The selection, as in `dialogues`.
         force
             Overwrites existing files that differ.
@@ -328,11 +313,15 @@ class Warehouse:
         """
         if form not in OPTIONS:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
-        wanted = selection_of(corpus, split, where, without_defects, without_leaks, license, sample, seed)
+        folder = arguments.folder("to", to)
+        wanted = arguments.selection_of(
+            keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
+        )
         chosen = form_options(form, OPTIONS[form], options)
         paths, settings = self._opened.current()
         with in_words_of_python():
-            return export_published(paths, settings, wanted, chosen, absolute(Path(to)), Reporter(quiet=True), force)
+            written = export_published(paths, settings, wanted, chosen, folder, Reporter(quiet=True), force)
+        return [replace(one, counts=fixed(one.counts)) for one in written]
 
     def score(
         self,
@@ -342,7 +331,7 @@ class Warehouse:
         split: str | None = None,
         fuzzy: Literal["difflib", "levenshtein", "exact"] | None = None,
         across_turn: bool = False,
-        without_defects: Defects | None = None,
+        without_defects: Literal["here", "from-then-on"] | None = None,
         against: str | Path | None = None,
         to: str | Path | None = None,
     ) -> Scores:
@@ -377,18 +366,18 @@ class Warehouse:
         InputError
             If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
         """
-        refuse_other("without_defects", without_defects, DEFECTS)
+        arguments.refuse_other("without_defects", without_defects, DEFECTS)
         paths, settings = self._opened.current()
         request = running.Request(
-            corpus,
-            Path(predictions),
+            arguments.corpora(arguments.text("corpus", corpus))[0],
+            arguments.path("predictions", predictions),
             split=split,
             variant=fuzzy,
             across_turn=across_turn,
             without_defects=without_defects,
-            against=None if against is None else Path(against),
+            against=None if against is None else arguments.path("against", against),
         )
-        kept = None if to is None else absolute(Path(to))
+        kept = None if to is None else arguments.path("to", to)
         with (
             in_words_of_python(),
             running.score_published(paths, settings, request, kept) as found,
@@ -425,8 +414,13 @@ class Warehouse:
     def __repr__(self) -> str:
         return f"<Warehouse {self.place!r}, {f'build {self.build_id}' if self._opened.is_open else 'closed'}>"
 
-    def _repr_html_(self) -> str:
-        """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict."""
+    def _repr_html_(self) -> str | None:
+        """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict.
+
+        A closed warehouse has none, and a notebook shows its `repr`.
+        """
+        if not self._opened.is_open:
+            return None
         from dialogue_warehouse.api import notebook  # Jinja is needed only here
 
         with self._opened.another() as con:

@@ -10,7 +10,7 @@ import importlib.metadata
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import jinja2
 import yaml
 from markupsafe import Markup, escape
 
+from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import counted
@@ -86,6 +87,10 @@ def write(
 def command(ledger: dict[str, Any], selection: Selection) -> str:
     """Return the command that writes the same export."""
     words = ["dialogue-warehouse", "export", "--form", ledger["form"], "--to", "DIR"]
+    if keys := ", ".join(map(literal, selection.keys)):
+        condition = f"dialogue_key in ({keys})"
+        where = condition if selection.where is None else f"{condition} and ({selection.where}\n)"
+        selection = replace(selection, keys=(), where=where)
     given = asdict(selection)
     defaults = {field.name: field.default for field in fields(Selection)}
     options = {name: value for name, value in given.items() if value != defaults[name]}

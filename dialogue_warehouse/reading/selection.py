@@ -37,13 +37,15 @@ class Selection:
     where: str | None = None
     """An expression over core.dim_dialogues."""
     without_defects: str | None = None
-    """`here` or `from-then-on`: leaves out a dialogue if a turn of it has such a defect."""
+    """`here` or `from-then-on`: leaves out a dialogue with a known defect of itself or of a turn."""
     without_leaks: bool = False
     """Leaves out a training dialogue if a dialogue of another split has the same texts."""
     licenses: tuple[str, ...] = ()
     sample: int | None = None
     """Number of dialogues that are kept at most, chosen by a hash of the key and the seed."""
     seed: int = 0
+    keys: tuple[str, ...] = ()
+    """Keys of dialogues. The others are left out, and the order is that of the keys."""
 
 
 class Dialogue(NamedTuple):
@@ -63,11 +65,12 @@ def select_published(paths: WarehousePaths, settings: Settings, selection: Selec
 
 
 def select(con: Connection, selection: Selection, timeout: float | None = None) -> list[Dialogue]:
-    """Return the selected dialogues in the order of corpus, split and key.
+    """Return the selected dialogues in the order of corpus, split and key, or of the given keys.
 
-    Raises InputError for a word that the warehouse does not know, an expression that cannot be run, and if no
+    Raises InputError for a word or a key that the warehouse does not know, an expression that cannot be run, and if no
     dialogue is left.
     """
+    _refuse_unknown_keys(con, selection.keys)
     _refuse_unknown(con, "--corpora", "corpus", selection.corpora, "corpus_id")
     _refuse_unknown(con, "--licenses", "license", selection.licenses, "license")
     if lacking := [split for split in selection.splits if split not in SPLITS]:
@@ -76,6 +79,9 @@ def select(con: Connection, selection: Selection, timeout: float | None = None) 
     if selection.where is not None:
         keys = _keys_where(con, selection.where, timeout)
         dialogues = [dialogue for dialogue in dialogues if dialogue.key in keys]
+    if selection.keys:
+        by_key = {dialogue.key: dialogue for dialogue in dialogues}
+        dialogues = [by_key[key] for key in dict.fromkeys(selection.keys) if key in by_key]
     if selection.sample is not None:
         dialogues = _sampled(dialogues, selection.sample, selection.seed)
     if not dialogues:
@@ -89,6 +95,16 @@ def _refuse_unknown(con: Connection, option: str, noun: str, given: Sequence[str
         raise InputError(f"{option}: the published warehouse has no {noun} '{lacking[0]}'; it has {', '.join(known)}")
 
 
+def _refuse_unknown_keys(con: Connection, keys: Sequence[str]) -> None:
+    unknown = con.execute(
+        "select key from (select unnest(?) as key) where key not in (select dialogue_key from core.dim_dialogues)"
+        " order by key limit 1",
+        [list(keys)],
+    ).fetchone()
+    if keys and unknown:
+        raise InputError(f"--keys: no dialogue has the key '{unknown[0]}'")
+
+
 def _matching(con: Connection, selection: Selection) -> list[Dialogue]:
     """Return the dialogues that match every word that is not SQL of the user."""
     conditions, parameters = ["true"], []
@@ -100,11 +116,15 @@ def _matching(con: Connection, selection: Selection) -> list[Dialogue]:
         if values:
             conditions.append(f"list_contains(?, {column})")
             parameters.append(list(values))
+    if selection.keys:
+        conditions.append("dialogues.dialogue_key in (select unnest(?))")
+        parameters.append(list(selection.keys))
     if selection.without_defects is not None:
-        conditions.append(
+        conditions += [
             "dialogues.dialogue_key not in (select dialogue_key from quality.annotation_risk"
-            f" where {DEFECTS[selection.without_defects]} > 0 and dialogue_key is not null)"
-        )
+            f" where {DEFECTS[selection.without_defects]} > 0)",
+            f"dialogues.dialogue_key not in ({DEFECTIVE})",
+        ]
     if selection.without_leaks:
         conditions.append(f"dialogues.dialogue_key not in ({LEAKED})")
     rows = con.execute(
@@ -117,6 +137,8 @@ def _matching(con: Connection, selection: Selection) -> list[Dialogue]:
     return [Dialogue(*row) for row in rows]
 
 
+DEFECTIVE = "select dialogue_key from quality.violations where kind = 'defect' and dialogue_key is not null"
+"""The dialogues with a known defect. One without turns has no row in quality.annotation_risk."""
 LEAKED = """
     with texts as (
         select

@@ -117,7 +117,7 @@ class Measuring:
         for is_refused, problem, times, file, place in found:
             if is_refused:
                 more = f" ({counted(times, 'such place')})" if times > 1 else ""
-                raise InputError(f"{self.corpus_id}/{file}: {place}: {problem}{more}")
+                raise InputError(f"{file}: {place}: {problem}{more}")
         return [tuple(row[1:]) for row in found]
 
     def examples(self, form: str) -> list[str]:

@@ -43,7 +43,6 @@ class Predictions:
 
 def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: Path) -> Predictions:
     """Make the tables of the predictions at a path, which is a file or a folder. Raises InputError."""
-    corpus_id = scoring.corpus.corpus_id
     form, found = _files(scoring, path)
     digest, records, positions = hashlib.sha256(), 0, itertools.count()
     encoder = msgspec.json.Encoder()
@@ -55,14 +54,14 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
             content = files.read_regular(file)
             digest.update(f"{name}\n{len(content)}\n".encode() + content)
-            for place, record in _records(form, content, f"{corpus_id}/{name}"):
+            for place, record in _records(form, content, file):
                 try:
                     for table, row in form.rows(record):
                         row.file, row.position = name, next(positions)
                         row.record = records if form.has_records else 0
                         written[table].write(encoder.encode(row) + b"\n")
                 except ValueError as error:
-                    raise InputError(f"{corpus_id}/{name}: {place}: {error}") from error
+                    raise InputError(f"{file}: {place}: {error}") from error
                 records += 1
     for table, row_type in scoring.tables.items():
         _load(con, table, row_type, scratch / f"{table}.jsonl")
@@ -104,7 +103,7 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
     return suffixes[kinds.pop()], found
 
 
-def _records(form: PredictionForm, content: bytes, file: str) -> Iterator[tuple[str, Any]]:
+def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:
     """Yield the place and the value of each record. Raises InputError for one that is wrong."""
     decoder = msgspec.json.Decoder(form.record)
     for place, raw in _raw_records(form, content, file):
@@ -116,7 +115,7 @@ def _records(form: PredictionForm, content: bytes, file: str) -> Iterator[tuple[
             raise InputError(f"{file}: {place}{named}: {what}{' at ' + where if where else ''}") from error
 
 
-def _raw_records(form: PredictionForm, content: bytes, file: str) -> Iterator[tuple[str, Any]]:
+def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:
     if form.suffix == ".jsonl":
         for number, line in enumerate(content.splitlines(), start=1):
             if line.strip():

@@ -91,6 +91,12 @@ def render_summary(place: str, build_id: str, corpora: Sequence[Any], verdicts: 
     return _environment().get_template("summary.html").render(values)
 
 
+def render_rows(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]], below: str = "") -> str:
+    """Return rows as a table, with a text above and one below it."""
+    values = {"caption": caption, "headings": headings, "rows": rows, "below": below}
+    return _environment().get_template("rows.html").render(values)
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     return environment(TEMPLATES, counted=counted, text=text_of, harmless=harmless, moment=moment)

@@ -6,10 +6,11 @@ import copy
 import dataclasses
 import json
 import pickle
+import re
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,45 @@ def parts_of(part: Any) -> Iterator[Any]:
         inside = list(part)
     elif isinstance(part, dialogue_parts.Part):
         inside = [getattr(part, name) for name in part.__struct_fields__]
+    elif isinstance(part, Mapping):
+        inside = list(part.values())
     elif dataclasses.is_dataclass(part):
         inside = [getattr(part, one.name) for one in dataclasses.fields(part)]
     else:
         inside = []
     for one in inside:
         yield from parts_of(one)
+
+
+def changes_of(name: str) -> list[Callable[[Any], object]]:
+    """Return every way to change a mapping that has a name."""
+    return [
+        lambda one: one.__setitem__(name, "other"),
+        lambda one: one.__delitem__(name),
+        lambda one: one.__ior__({name: "other"}),
+        lambda one: one.update({name: "other"}),
+        lambda one: one.setdefault("other", None),
+        lambda one: one.pop(name),
+        lambda one: one.popitem(),
+        lambda one: one.clear(),
+    ]
+
+
+def test_mappings_cannot_be_changed_and_every_part_is_hashable(warehouse: dw.Warehouse) -> None:
+    (key,) = warehouse.sql("select min(candidates_key) from fct_candidates").fetchall()[0]
+    dialogues = [*warehouse.dialogues(), warehouse.dialogue(key)]
+    mappings = [part for dialogue in dialogues for part in parts_of(dialogue) if isinstance(part, Mapping) and part]
+    assert any(isinstance(value, tuple) for mapping in mappings for value in mapping.values())
+    for mapping in (mappings[0], mappings[-1]):
+        name = next(iter(mapping))
+        for change in changes_of(name):
+            with pytest.raises(TypeError, match=r"this mapping cannot be changed; dict\(…\) makes a copy that can"):
+                change(mapping)
+        assert dict(mapping) == mapping
+        assert {mapping: 1}[pickle.loads(pickle.dumps(mapping))] == 1
+        assert copy.deepcopy(mapping) == mapping
+    assert len({part for dialogue in dialogues for part in parts_of(dialogue)}) > len(dialogues)
+    assert dialogues[-1].to_dict()["mark"]["row"]["candidates_key"] == key
 
 
 def test_no_part_of_a_dialogue_can_be_changed(warehouse: dw.Warehouse) -> None:
@@ -151,11 +185,42 @@ def test_selection_has_the_words_of_the_commands(warehouse: dw.Warehouse) -> Non
     expected = {key for (key,) in warehouse.sql(query, a=name, b=other).fetchall()}
     assert set(warehouse.dialogues(corpus=(name, other), split="train", where="turn_count > 5").keys) == expected
     sound = set(warehouse.dialogues(without_defects="here").keys)
-    query = "select distinct dialogue_key from annotation_risk where defects_here > 0"
+    query = """
+        select dialogue_key from annotation_risk where defects_here > 0
+        union select dialogue_key from violations where kind = 'defect' and dialogue_key is not null
+    """
     assert set(warehouse.dialogues().keys) - sound == {key for (key,) in warehouse.sql(query).fetchall()}
+    assert not any(dialogue.defects for dialogue in warehouse.dialogues(without_defects="from-then-on"))
     sample = warehouse.dialogues(sample=3, seed=7)
     assert len(sample) == 3
-    assert repr(warehouse.dialogues(corpus=name, sample=1)) == f"<1 dialogue of {name}>"
+    assert repr(warehouse.dialogues(corpus=name, sample=1)) == f"<Dialogues: 1 dialogue of {name}>"
+
+
+def test_dialogues_are_selected_by_key_and_read_by_position(warehouse: dw.Warehouse) -> None:
+    keys = warehouse.dialogues().keys
+    asked = [keys[7], keys[2], keys[5]]
+    selected = warehouse.dialogues(keys=asked)
+    assert [dialogue.key for dialogue in selected] == list(selected.keys) == asked
+    assert (selected[0], selected[-1]) == (warehouse.dialogue(asked[0]), warehouse.dialogue(asked[2]))
+    assert (selected[1:].keys, len(selected[:0]), list(selected[3:])) == (tuple(asked[1:]), 0, [])
+    assert warehouse.dialogues(keys=asked[0]).keys == (asked[0],)
+    assert {example["id"] for example in selected.examples()} == {
+        example["id"] for key in asked for example in warehouse.dialogue(key).examples()
+    }
+    with pytest.raises(IndexError):
+        selected[3]
+    with pytest.raises(dw.InputError, match=r"a position is a number; `dialogue` reads the dialogue of a key"):
+        selected[asked[0]]  # ty: ignore[invalid-argument-type]
+
+
+def test_only_the_dialogues_of_given_keys_are_exported(warehouse: dw.Warehouse, tmp_path: Path) -> None:
+    keys = [next(iter(warehouse.dialogues(corpus=name)[0].turns)).key for name in corpora(warehouse)[:2]]
+    asked = [key.rpartition("/")[0] for key in keys]
+    written = warehouse.export("huggingface", tmp_path, keys=asked, where="turn_count > 0")
+    assert sum(file.counts["dialogues"] for file in written if not file.is_copy) == len(asked)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert all(f"''{key}''" in page or f"'{key}'" in page for key in asked)
+    assert "--keys" not in page
 
 
 @pytest.mark.parametrize(
@@ -167,6 +232,12 @@ def test_selection_has_the_words_of_the_commands(warehouse: dw.Warehouse) -> Non
         ({"where": "nothing > 1"}, r"^where: .*nothing"),
         ({"where": "1; select 1"}, r"^where: "),
         ({"without_defects": True}, r"^without_defects: True is not one of 'here', 'from-then-on'$"),
+        ({"keys": "none"}, r"^keys: no dialogue has the key 'none'$"),
+        ({"keys": []}, r"^keys: there is no key; None does not limit the selection$"),
+        ({"keys": 1}, r"^keys: 1 is not a text$"),
+        ({"where": 1}, r"^where: 1 is not a text$"),
+        ({"where": "random() < 1"}, r"^where: random\(\) can .* or use sample=N and seed=S$"),
+        ({"seed": "1"}, r"^seed: '1' is not a number$"),
         ({"sample": 0}, r"^sample: 0 is not a number of dialogues$"),
         ({"corpus": [1]}, r"^corpus: 1 is not a text$"),
         ({"where": "false"}, r"^no dialogue of the published warehouse matches the selection$"),
@@ -212,6 +283,61 @@ def test_wrong_option_of_a_form_is_named(warehouse: dw.Warehouse, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("use", "error"),
+    [
+        (lambda warehouse, _: warehouse.dialogue(None), r"^key: None is not a text$"),
+        (lambda warehouse, _: warehouse.sql(1), r"^text: 1 is not a text$"),
+        (lambda warehouse, _: warehouse.table(None), r"^name: None is not a text$"),
+        (lambda warehouse, _: warehouse.table("nothing_like_it"), r"'nothing_like_it'; tables\(\) lists all tables$"),
+        (lambda warehouse, _: warehouse.describe(1), r"^name: 1 is not a text$"),
+        (lambda warehouse, _: warehouse.claims(corpus="none"), r"^corpus: there is no corpus 'none'; there are "),
+        (lambda warehouse, _: warehouse.violations(corpus="none"), r"^corpus: there is no corpus 'none'; there are "),
+        (lambda warehouse, _: warehouse.violations(rule=1), r"^rule: 1 is not a text$"),
+        (
+            lambda warehouse, _: warehouse.violations(rule="none"),
+            r"'none'; violations\(summary=True\) lists all rules$",
+        ),
+        (lambda warehouse, _: warehouse.search(None), r"^said: None is not a text$"),
+        (lambda warehouse, _: warehouse.search("yes", most=0), r"^most: 0 is not a number from 1 on$"),
+        (lambda warehouse, file: warehouse.export("chat", file), r"^to: \S+file is a file, not a folder$"),
+        (lambda warehouse, file: warehouse.export("chat", file / "below"), r"^to: \S+file is a file, not a folder$"),
+        (lambda warehouse, _: warehouse.export("chat", None), r"^to: None is not a path$"),
+        (
+            lambda warehouse, file: warehouse.export("chat", file.parent / "new", max_characters="true"),
+            r"^max_characters: 'true' is not a number from 1 on$",
+        ),
+        (
+            lambda warehouse, file: warehouse.export("chat", file.parent / "new", instructions="yes"),
+            r"^instructions: 'yes' is not one of False, True$",
+        ),
+        (lambda warehouse, file: warehouse.score("none", file), r"^corpus: there is no corpus 'none'; there are "),
+        (lambda warehouse, _: warehouse.score("sgd", None), r"^predictions: None is not a path$"),
+        (lambda warehouse, file: warehouse.score("sgd", file), r"^sgd: split is missing; there are train, "),
+        (
+            lambda warehouse, file: warehouse.score("abcd", file, split="test", across_turn=True),
+            r"^abcd: across_turn: no metric is multiplied across a turn$",
+        ),
+    ],
+)
+def test_wrong_argument_is_named_in_words_of_python(
+    warehouse: dw.Warehouse, tmp_path: Path, use: Callable[[Any, Path], object], error: str
+) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(dw.InputError, match=error) as raised:
+        use(warehouse, tmp_path / "file")
+    assert "\n" not in str(raised.value)
+    assert not re.search(r"--[a-z]|DIALOGUE_", str(raised.value))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_file_that_would_be_overwritten_is_named_with_the_argument(warehouse: dw.Warehouse, tmp_path: Path) -> None:
+    warehouse.export("chat", tmp_path, sample=5)
+    with pytest.raises(dw.InputError, match=r"nothing was written; force=True overwrites existing files$"):
+        warehouse.export("chat", tmp_path, sample=6)
+    assert warehouse.export("chat", tmp_path, sample=6, force=True)
+
+
 def rows(relation: Any) -> list[dict[str, Any]]:
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
@@ -255,6 +381,29 @@ def test_notebook_shows_a_warehouse_and_a_dialogue(warehouse: dw.Warehouse, samp
     page = run_command("show", key, "--html", "--warehouse", sample_folder).stdout
     shown = warehouse.dialogue(key)._repr_html_()
     assert shown.partition("</style>")[2].strip() in page
+    assert warehouse.dialogue(key).to_html(page=True) == page
+    assert warehouse.dialogue(key).to_html() == shown
+
+
+def test_tables_and_selections_are_short_on_a_line_and_whole_in_a_notebook(warehouse: dw.Warehouse) -> None:
+    tables, described = warehouse.tables(), warehouse.describe("fct_turns")
+    assert re.fullmatch(r"<Tables: \d+ tables of analytics, core, quality>", repr(tables))
+    assert re.fullmatch(r"<TableDescription core\.fct_turns: \d+ columns, key turn_key>", repr(described))
+    assert len(str(tables).splitlines()) == len(tables)
+    assert str(described).splitlines()[:2] == [f"core.fct_turns: {described.comment}", "key: turn_key"]
+    for whole in (str(described), described._repr_html_()):
+        assert all(column.column in whole for column in described.columns)
+    assert all(f"{table.schema}.{table.table}" in tables._repr_html_() for table in tables)
+    selected = warehouse.dialogues(sample=5)
+    assert selected.keys[0] in selected._repr_html_()
+    assert len(selected[:0]._repr_html_()) > 0
+
+
+def test_closed_warehouse_shows_that_in_a_notebook(sample_folder: Path) -> None:
+    with dw.open(sample_folder) as warehouse:
+        pass
+    assert warehouse._repr_html_() is None
+    assert repr(warehouse) == f"<Warehouse {str(sample_folder)!r}, closed>"
 
 
 WITHOUT = """

@@ -142,7 +142,7 @@ def test_record_that_is_wrong_is_refused_with_its_place(
 ) -> None:
     path = predictions(corpus_id, 1, lambda records: records.append("{}"))
     place = "line" if path.suffix == ".jsonl" else "record"
-    with pytest.raises(InputError, match=rf"^{corpus_id}/{path.name}: {place} \d+: .*required field") as refused:
+    with pytest.raises(InputError, match=rf"^{path}: {place} \d+: .*required field") as refused:
         scored(sample_folder, corpus_id, path)
     assert "\n" not in str(refused.value)
 

@@ -160,9 +160,30 @@ def test_expression_that_does_not_end_is_stopped(sample_folder: Path, tmp_path: 
 
 @pytest.mark.parametrize("word", DEFECTS)
 def test_dialogue_with_a_defect_is_left_out(con: duckdb.DuckDBPyConnection, word: str) -> None:
+    """Also one without turns, which has no row in annotation_risk; both words leave out the same dialogues."""
     risky = {key for (key,) in rows(con, f"select dialogue_key from quality.annotation_risk where {DEFECTS[word]} > 0")}
-    assert risky
-    assert keys_of(select(con, Selection(without_defects=word))) == keys(con, "true") - risky
+    found = rows(con, "select dialogue_key from quality.violations where kind = 'defect' and turn_index is null")
+    of_dialogues = {key for (key,) in found if key is not None}
+    assert risky and of_dialogues - risky
+    assert keys_of(select(con, Selection(without_defects=word))) == keys(con, "true") - risky - of_dialogues
+
+
+def test_rule_can_be_left_out_by_an_expression(con: duckdb.DuckDBPyConnection) -> None:
+    where = "dialogue_key not in (select dialogue_key from violations where rule_id = 'empty_dialogue')"
+    empty = {
+        key for (key,) in rows(con, "select dialogue_key from quality.violations where rule_id = 'empty_dialogue'")
+    }
+    assert empty
+    assert keys_of(select(con, Selection(where=where))) == keys(con, "true") - empty
+
+
+def test_dialogues_of_given_keys_are_in_their_order(con: duckdb.DuckDBPyConnection) -> None:
+    known = [dialogue.key for dialogue in select(con, Selection(sample=5))]
+    asked = (known[3], known[1], known[3], known[4])
+    assert [one.key for one in select(con, Selection(keys=asked))] == [known[3], known[1], known[4]]
+    assert len(select(con, Selection(keys=asked, sample=2))) == 2
+    with pytest.raises(InputError, match=r"^no dialogue of the published warehouse matches the selection$"):
+        select(con, Selection(keys=asked, where="false"))
 
 
 def test_training_dialogue_that_another_split_has_is_left_out(con: duckdb.DuckDBPyConnection) -> None:
@@ -196,6 +217,7 @@ def test_sample_is_the_same_on_every_run_and_grows(con: duckdb.DuckDBPyConnectio
         (Selection(corpora=("nope",)), "--corpora: the published warehouse has no corpus 'nope'; it has "),
         (Selection(licenses=("GPL-3.0",)), "--licenses: the published warehouse has no license 'GPL-3.0'; it has "),
         (Selection(splits=("dev",)), "--split: there is no split dev; there are train, validation, test, none"),
+        (Selection(keys=("no/such/key",)), "--keys: no dialogue has the key 'no/such/key'"),
         (Selection(where="false"), "no dialogue of the published warehouse matches the selection"),
     ],
 )
@@ -227,7 +249,8 @@ def test_options_are_the_words_of_a_selection() -> None:
     )
     expected = Selection(("a", "b", "c"), ("train", "none"), "x", "here", True, ("none stated", "MIT"), 3, -1)
     assert (status, selection) == (0, expected)
-    assert all(getattr(expected, one.name) != one.default for one in fields(Selection)), "every word is tried"
+    untried = {one.name for one in fields(Selection) if getattr(expected, one.name) == one.default}
+    assert untried == {"keys"}, "only Python selects by keys"
 
 
 @pytest.mark.parametrize("arguments", [("--split", ","), ("--sample", "0"), ("--without-defects", "nowhere")])

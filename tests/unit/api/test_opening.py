@@ -130,6 +130,30 @@ def test_place_without_a_warehouse_is_named_in_one_line(tmp_path, place, error):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("place", "limits", "error"),
+    [
+        (None, {}, r"^place: None is neither a path nor a URL$"),
+        ("", {}, r"^place: '' is neither a path nor a URL$"),
+        (".", {"memory_limit": "lots"}, r"^memory_limit: 'lots' is not a size such as 4GB, 512MiB or 50%$"),
+        (".", {"memory_limit": "1KB"}, r"^memory_limit: '1KB' is too small; a query needs at least 50MB and can "),
+        (".", {"memory_limit": 5}, r"^memory_limit: '5' is not a size such as "),
+        (".", {"threads": 0}, r"^threads: '0' is not a number from 1 to "),
+        (".", {"threads": "two"}, r"^threads: 'two' is not a number from 1 to "),
+    ],
+)
+def test_wrong_place_or_limit_is_named_as_in_python(place, limits, error):
+    with pytest.raises(dw.InputError, match=error) as raised:
+        dw.open(place, **limits)
+    assert "\n" not in str(raised.value)
+
+
+def test_wrong_variable_is_named_as_a_variable(paths, monkeypatch):
+    monkeypatch.setenv("DIALOGUE_THREADS", "many")
+    with pytest.raises(dw.InputError, match=r"^DIALOGUE_THREADS: 'many' is not a number"):
+        dw.open(paths.root, memory_limit="1GB")
+
+
 def test_newer_build_is_shown_after_a_refresh_and_earlier_results_stay(paths):
     with dw.open(paths.root) as warehouse:
         assert not warehouse.refresh()

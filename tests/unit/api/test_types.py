@@ -26,13 +26,16 @@ import dialogue_warehouse as dw
 def read(warehouse: dw.Warehouse) -> None:
     assert_type(warehouse.build_id, str)
     assert_type(warehouse.sql("select $n", n=1), duckdb.DuckDBPyRelation)
-    assert_type(warehouse.tables(), list[dw.TableSummary])
+    assert_type(warehouse.tables(), dw.Tables)
+    assert_type(warehouse.tables()[0], dw.TableSummary)
     assert_type(warehouse.describe("fct_turns").columns, tuple[dw.ColumnDescription, ...])
     assert_type(warehouse.claims(corpus="a", verdict="refuted"), duckdb.DuckDBPyRelation)
     assert_type(warehouse.refresh(), bool)
     assert_type(warehouse.export("chat", "folder", split=["train"]), list[dw.Exported])
     dialogues = warehouse.dialogues(corpus=("a", "b"), without_defects="here")
     assert_type(dialogues.keys, tuple[str, ...])
+    assert_type(dialogues[0], dw.Dialogue)
+    assert_type(dialogues[:10], dw.Dialogues)
     for dialogue in dialogues:
         assert_type(dialogue, dw.Dialogue)
         assert_type(dialogue.source, dw.Source)

@@ -1,0 +1,161 @@
+"""The arguments of the Python API: a selection, values that are checked, and errors in the words of Python."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.reading.selection import DEFECTS, Selection
+from dialogue_warehouse.settings import Settings, variable_of
+
+Names = str | Iterable[str] | None
+"""One name, or several; None and none at all do not limit the selection."""
+ARGUMENTS = (
+    (r"--corpora\b", "corpus"),
+    (r"--licenses\b", "license"),
+    (r"--sample N --seed S", "sample=N and seed=S"),
+    (r"--force overwrites", "force=True overwrites"),
+    (r"--form (\w+):", r"form '\1':"),
+    (r"--fuzzy (\w+):", r"fuzzy '\1':"),
+    (r"--timeout SECONDS or (\w+)", r"the variable \1"),
+    (r"--(across|without)-(turn|defects|leaks)\b", r"\1_\2"),
+    (r"--(keys|split|where|sample|seed)\b", r"\1"),
+    (r"DIALOGUE_QUERY_MEMORY_LIMIT allows more", "memory_limit of open allows more"),
+    (r"`trace` shows where it comes from", "sql('from core.source_of($key)', key=…) shows where it comes from"),
+    (r"`[^`]*violations --rules[^`]*` lists", "violations(summary=True) lists"),
+    (r"`[^`]*dialogue-warehouse tables[^`]*` lists", "tables() lists"),
+    (r"run the same command again", "call it again"),
+)
+"""The words of a command in an error, and those of Python."""
+
+
+def selection_of(
+    keys: Names,
+    corpus: Names,
+    split: Names,
+    where: str | None,
+    without_defects: str | None,
+    without_leaks: bool,
+    licenses: Names,
+    sample: int | None,
+    seed: int,
+) -> Selection:
+    """Return the selection of these words. Raises InputError for a wrong one, and for no key at all."""
+    refuse_other("without_defects", without_defects, DEFECTS)
+    if sample is not None:
+        number("sample", sample, "a number of dialogues")
+    if where is not None:
+        text("where", where)
+    if not isinstance(seed, int):
+        raise InputError(f"seed: {seed!r} is not a number")
+    named = words(keys, "keys")
+    if keys is not None and not named:
+        raise InputError("keys: there is no key; None does not limit the selection")
+    return Selection(
+        corpora=words(corpus, "corpus"),
+        splits=words(split, "split"),
+        where=where,
+        without_defects=without_defects,
+        without_leaks=without_leaks,
+        licenses=words(licenses, "license"),
+        sample=sample,
+        seed=seed,
+        keys=named,
+    )
+
+
+@contextlib.contextmanager
+def in_words_of_python() -> Generator[None]:
+    """Name an argument or a method as in Python in an error that names an option or a command."""
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        for pattern, word in ARGUMENTS:
+            said = re.sub(pattern, word, said)
+        if said != str(error):
+            raise type(error)(said) from error
+        raise
+
+
+def words(given: Names, what: str) -> tuple[str, ...]:
+    """Return names as a tuple. Raises InputError for one that is not a text."""
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    if not isinstance(given, Iterable):
+        raise InputError(f"{what}: {given!r} is not a text")
+    return tuple(text(what, name) for name in given)
+
+
+def text(argument: str, value: object) -> str:
+    """Return a text. Raises InputError for anything else."""
+    if not isinstance(value, str):
+        raise InputError(f"{argument}: {value!r} is not a text")
+    return value
+
+
+def number(argument: str, value: object, noun: str = "a number from 1 on") -> int:
+    """Return a number from 1 on. Raises InputError for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{argument}: {value!r} is not {noun}")
+    return value
+
+
+def path(argument: str, value: Any) -> Path:
+    """Return an absolute path. Raises InputError for what is none."""
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise InputError(f"{argument}: {value!r} is not a path")
+    return absolute(Path(value))
+
+
+def folder(argument: str, value: Any) -> Path:
+    """Return an absolute path at which there is a folder, or at which one can be made. Raises InputError."""
+    found = path(argument, value)
+    for place in (found, *found.parents):
+        if place.exists() and not place.is_dir():
+            raise InputError(f"{argument}: {place} is a file, not a folder")
+    return found
+
+
+def corpora(given: Names) -> tuple[str, ...]:
+    """Return the ids of corpora. Raises InputError for one that this project does not know."""
+    named = words(given, "corpus")
+    if unknown := [name for name in named if name not in registry.corpus_ids()]:
+        raise InputError(f"corpus: there is no corpus {unknown[0]!r}; there are {', '.join(registry.corpus_ids())}")
+    return named
+
+
+def place(given: Any) -> str | Path:
+    """Return the place of a warehouse. Raises InputError for what is none."""
+    if not isinstance(given, str | os.PathLike) or not str(given).strip():
+        raise InputError(f"place: {given!r} is neither a path nor a URL")
+    return given if isinstance(given, str) else Path(given)
+
+
+def settings_of(memory_limit: Any, threads: Any) -> Settings:
+    """Return the settings of the environment with these limits for queries. Raises InputError for a wrong one."""
+    given = {}
+    for argument, setting, value in (
+        ("memory_limit", "query_memory_limit", memory_limit),
+        ("threads", "threads", threads),
+    ):
+        if value is not None:
+            given[setting] = str(value)
+            try:
+                Settings.from_environment(**given)
+            except InputError as error:
+                raise InputError(str(error).replace(variable_of(setting), argument, 1)) from error
+    return Settings.from_environment(**given).for_queries()
+
+
+def refuse_other(argument: str, value: object, known: Iterable[str]) -> None:
+    """Raise InputError for a value that is not one of these; None is none."""
+    if value is not None and value not in tuple(known):
+        raise InputError(f"{argument}: {value!r} is not one of {', '.join(map(repr, known))}")
