@@ -23,7 +23,7 @@ class Opened:
         self._raw = raw
         self._lock = threading.Lock()
         self._notices: list[str] = []
-        self.place = Place(place, self.settings, self._notices.append)
+        self.place = Place(place, self.settings, self._notices.append, raw)
         self._warn(stacklevel=5)
         self._con: Connection | None = None
         self.build_id = ""

@@ -12,9 +12,9 @@ from dialogue_warehouse.cli.options import (
     Folder,
     cli,
     log_option,
+    place_option,
     sample_options,
     selection_options,
-    warehouse_option,
     warehouse_paths,
 )
 from dialogue_warehouse.errors import counted
@@ -68,7 +68,7 @@ OF_CHAT = ("profile", "arguments", "targets", "instructions")
 @click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
 @click.option("--quiet", is_flag=True, help="Print errors only, no progress.")
 @log_option
-@warehouse_option
+@place_option
 def export(
     form: str, to: Path, selection: Selection, overwrites: bool, quiet: bool, warehouse: Path | None, **options: Any
 ) -> None:

@@ -65,6 +65,11 @@ class _Place(_Folder):
         return place.paths.root
 
 
+def is_other_place() -> bool:
+    """Tell if the warehouse of the command is at another place than its folder, so that it has only published data."""
+    return f"{__name__}.place" in click.get_current_context().find_root().meta
+
+
 def place_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--warehouse` to a command that only reads, for every kind of place."""
     text = (

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from dialogue_warehouse.cli.options import (
     Folder,
     cli,
     corpora_option,
+    is_other_place,
     place_option,
     result_options,
     selection_options,
@@ -72,6 +74,8 @@ def sql(
     from dialogue_warehouse.terminal import printing
 
     given = _parameters(parameters)
+    if raw and is_other_place():
+        raise click.UsageError("--raw: only the folder of a warehouse has landed files")
     settings = Settings.from_environment(**options).for_queries()
     con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
@@ -147,7 +151,7 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of utterances.")
 @selection_options
 @result_options
-@warehouse_option
+@place_option
 def search(words: tuple[str, ...], limit: int, selection: Selection, form: str | None, **options: Any) -> None:
     """Find the utterances that have all WORDS, the best first; hits are in square brackets.
 
@@ -245,7 +249,10 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
 @corpora_option
 @warehouse_option
 def verify(as_json: bool, **options: Any) -> None:
-    """Rebuild every upstream file from the core tables and compare it with the source."""
+    """Rebuild every upstream file from the core tables and compare it with the source.
+
+    It needs the folder of a warehouse, because a copy of the published file does not say which files were read.
+    """
     from dialogue_warehouse.lineage import verifying
     from dialogue_warehouse.terminal.results import print_results
 
@@ -261,7 +268,7 @@ def verify(as_json: bool, **options: Any) -> None:
 @click.option("--corpus", required=True, help="Corpus whose files are written.")
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
 @click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
-@warehouse_option
+@place_option
 def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
     """Write a corpus's upstream files, rebuilt from the core tables alone.
 
@@ -278,7 +285,7 @@ def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
 @click.argument("key")
 @click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the build]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-@warehouse_option
+@place_option
 def trace(key: str, as_json: bool, **options: Any) -> None:
     """Show where the row with a KEY comes from: source file, record, JSON pointer, and the JSON at that place.
 
@@ -288,4 +295,7 @@ def trace(key: str, as_json: bool, **options: Any) -> None:
     from dialogue_warehouse.terminal import results
 
     settings = Settings.from_environment(**options)
-    results.print_trace(tracing.trace(warehouse_paths(settings), settings, key), as_json)
+    found = tracing.trace(warehouse_paths(settings), settings, key)
+    if found.missing and settings.source is None and is_other_place():
+        found = replace(found, missing="only the folder of a warehouse names its source; give --source")
+    results.print_trace(found, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dialogue_warehouse.cli.options import Folder, cli, result_options, warehouse_option, warehouse_paths
+from dialogue_warehouse.cli.options import Folder, cli, place_option, result_options, warehouse_paths
 from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.settings import Settings
 
@@ -41,7 +41,7 @@ MOST_SLOTS = 10
     "--to", "to", type=click.Path(dir_okay=False, path_type=Path), help="Keep the results in this DuckDB file, too."
 )
 @result_options
-@warehouse_option
+@place_option
 def score(
     corpus: str,
     predictions: Path | None,

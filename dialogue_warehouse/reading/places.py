@@ -32,6 +32,19 @@ _HAS_TABLES = f"""
     where table_catalog = 'dialogues' and list_contains({list(builds.PUBLISHED_SCHEMAS)}, table_schema)
 """
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+DATABASE = slice(8, 12), b"DUCK"
+"""The place and the bytes by which DuckDB knows its files."""
+KINDS = (
+    (downloads.PAGE, "a web page"),
+    (re.compile(rb"PK\x03\x04"), "a ZIP archive"),
+    (re.compile(rb"\x1f\x8b"), "a file that is compressed with gzip"),
+    (re.compile(rb"\(\xb5/\xfd"), "a file that is compressed with zstd"),
+    (re.compile(rb"PAR1"), "a Parquet file"),
+    (re.compile(rb"SQLite format 3"), "an SQLite database"),
+    (re.compile(rb"version https://git-lfs"), "a pointer of Git LFS"),
+    (re.compile(rb"\s*[\[{]"), "JSON"),
+)
+"""The beginning of a file that people confuse with the file of a warehouse, and its name."""
 
 
 def is_folder_of_a_warehouse(named: str) -> bool:
@@ -42,13 +55,19 @@ def is_folder_of_a_warehouse(named: str) -> bool:
 class Place:
     """A place from which a warehouse can be opened."""
 
-    def __init__(self, named: str | Path, settings: Settings, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self, named: str | Path, settings: Settings, notice: Callable[[str], None], is_raw: bool = False
+    ) -> None:
         """Find what is there; `notice` gets a line about a download without a checksum.
 
-        Raises InputError if no warehouse can be there, and DownloadError if a URL cannot be downloaded.
+        Raises InputError if no warehouse can be there, or none with landed files although `is_raw` asks for them, and
+        DownloadError if a URL cannot be downloaded.
         """
         self._url = str(named) if URL.match(str(named)) else None
         self.named = downloads.without_secrets(self._url) if self._url else str(named)
+        self._is_raw = is_raw
+        if self._url:
+            self._refuse_raw()
         self._settings, self._notice = settings, notice
         self._path = self._download(self._url) if self._url else absolute(Path(named))
         self._seen: object = None
@@ -78,6 +97,10 @@ class Place:
             raise InputError(f"{self._path}: there is no warehouse{hint}")
         return self._link()
 
+    def _refuse_raw(self) -> None:
+        if self._is_raw:
+            raise InputError(f"raw: only the folder of a warehouse has landed files, not {self.named}")
+
     def _download(self, url: str, is_new_wanted: bool = False) -> Path:
         cache = downloads_folder(self._settings.cache)
         return downloads.downloaded(url, cache, self._settings, self._notice, is_new_wanted)
@@ -87,6 +110,7 @@ class Place:
 
         It is a new folder each time: DuckDB takes a file with the path of an open one for the same database.
         """
+        self._refuse_raw()
         self._seen = _identity(self._path)
         paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-")))
         weakref.finalize(self, shutil.rmtree, paths.root, ignore_errors=True)
@@ -100,8 +124,9 @@ class Place:
             build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
         except QueryError as error:
             if self._url:  # the next attempt downloads it again
+                what = _kind_of(self._path, error)
                 self._path.unlink(missing_ok=True)
-                raise DownloadError(f"{self.named}: the file there is not the file of a warehouse") from error
+                raise DownloadError(f"{self.named}: is not the file of a warehouse, but {what}") from error
             raise
         if tables.is_dir():
             paths.build_tables(build_id).symlink_to(tables)
@@ -111,6 +136,15 @@ class Place:
             _describe(paths.build_database(build_id), paths.build_tables(build_id))
         publication.write_pointer(paths.pointer, build_id)
         return paths.root
+
+
+def _kind_of(path: Path, error: QueryError) -> str:
+    """Name what a file is that cannot be opened as a warehouse."""
+    with path.open("rb") as stream:
+        begin = stream.read(512)
+    if begin[DATABASE[0]] == DATABASE[1]:
+        return f"another file of DuckDB: {str(error).removeprefix(f'{path}: ')}"
+    return next((name for pattern, name in KINDS if pattern.match(begin)), "a file of another kind")
 
 
 def _identity(path: Path) -> object:

@@ -14,6 +14,8 @@ import hashlib
 import http.client
 import os
 import re
+import socket
+import ssl
 import time
 import urllib.error
 import urllib.parse
@@ -44,6 +46,12 @@ ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE, HTTPStatus.FORBIDDEN)
 """Answers to the request of a checksum that mean that there is none. Some stores forbid what is not there."""
 AGAIN = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 """Answers below 500 after which another attempt may succeed."""
+
+
+UNREACHABLE = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
+"""Reasons without a connection that seldom pass within seconds: no server listens there, or it cannot be trusted."""
+PAGE = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
+"""The beginning of a web page."""
 
 
 Answer = TypeVar("Answer")
@@ -142,6 +150,7 @@ class _Download:
     def __init__(self, url: str, place: Path, settings: Settings, notice: Callable[[str], None]) -> None:
         self._url, self._place, self._settings, self._notice = url, place, settings, notice
         self._part, self._known = place / "part", place / "part.json"
+        self._has_answered = False
         self._opener = urllib.request.build_opener(_Redirects)
         self._opener.addheaders = [("User-Agent", "dialogue-warehouse"), ("Accept-Encoding", "identity")]
 
@@ -159,6 +168,9 @@ class _Download:
                 f"{without_secrets(self._url)}: differs from its checksum: it has sha256 {found}, expected {expected}; "
                 "nothing was kept"
             )
+        if state and state.sha256 == found and (self._place / state.name).is_file():  # the server names no version
+            self._forget_part()
+            return self._place / state.name
         if expected is None:
             self._notice(
                 f"{without_secrets(self._url)}: has no checksum beside it ({Path(self._path()).name}.sha256), "
@@ -193,6 +205,8 @@ class _Download:
                 if error.code in ABSENT:
                     return None
             raise DownloadError(f"{without_secrets(url)}: the server answers {error.code}") from error
+        if PAGE.match(text.encode()):
+            raise DownloadError(f"{without_secrets(url)}: is a web page, without a checksum of {Path(parts.path).name}")
         lines = [found for line in text.splitlines() if (found := CHECKSUM.fullmatch(line.strip()))]
         named = [found for found in lines if found[2] and Path(found[2]).name == Path(parts.path).name]
         if not (named or len(lines) == 1):
@@ -281,16 +295,25 @@ class _Download:
                 part.write(piece)
 
     def _open(self, url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-        """Send a request. Raises HTTPError for an answer that stays the same, and CutError for one that may not."""
+        """Send a request. Raises HTTPError for an answer that stays the same, and CutError for one that may not.
+
+        Raises DownloadError if no server has answered yet, and none is there.
+        """
         try:
-            return self._opener.open(urllib.request.Request(url, headers=headers), timeout=self._settings.timeout)  # noqa: S310
+            answer = self._opener.open(urllib.request.Request(url, headers=headers), timeout=self._settings.timeout)  # noqa: S310
+            self._has_answered = True
+            return answer
         except urllib.error.HTTPError as error:
+            self._has_answered = True
             if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code in AGAIN:
                 with error:
                     raise CutError(f"the server answers {error.code}") from error
             raise
         except urllib.error.URLError as error:
-            raise CutError(f"no connection: {in_one_line(error.reason)}") from error
+            reason = getattr(error.reason, "strerror", None) or error.reason
+            if isinstance(error.reason, UNREACHABLE) and not self._has_answered:
+                raise DownloadError(f"{without_secrets(self._url)}: no connection: {in_one_line(reason)}") from error
+            raise CutError(f"no connection: {in_one_line(reason)}") from error
         except (OSError, http.client.HTTPException) as error:
             raise CutError(f"the connection ended: {in_one_line(error)}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.server
 import os
@@ -178,7 +179,7 @@ def test_file_without_a_checksum_is_opened_with_a_notice(web: Web, cache: Path) 
     assert [warning.filename for warning in told] == [__file__]
 
 
-@pytest.mark.parametrize("text", [b"<html>Sign in</html>", b"", b"abc  dialogues.duckdb"])
+@pytest.mark.parametrize("text", [b"", b"abc  dialogues.duckdb"])
 def test_text_without_a_checksum_is_refused(web: Web, cache: Path, text: bytes) -> None:
     web.files[CHECKSUM] = text
     with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb\.sha256: has no checksum of dialogues\.duckdb$"):
@@ -190,11 +191,70 @@ def test_checksum_is_found_among_those_of_other_files(web: Web, cache: Path) -> 
     assert count_of(web.url + FILE) == 3
 
 
-def test_page_in_place_of_a_file_is_refused(web: Web, cache: Path) -> None:
-    put(web, b"<html>Sign in</html>" * 1000)
-    with pytest.raises(dw.DownloadError, match=r"the file there is not the file of a warehouse$"):
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"\n<!DOCTYPE html><html>Sign in</html>" * 1000, "a web page"),
+        (b"PK\x03\x04" * 1000, "a ZIP archive"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
+        (b'{"error": "not found"}', "JSON"),
+        (b"text", "a file of another kind"),
+    ],
+)
+def test_something_else_in_place_of_a_file_is_named(web: Web, cache: Path, content: bytes, what: str) -> None:
+    put(web, content)
+    with pytest.raises(dw.DownloadError, match=rf"dialogues\.duckdb: is not the file of a warehouse, but {what}$"):
         dw.open(web.url + FILE)
     assert ".duckdb" not in left(cache)
+
+
+def test_database_without_the_tables_of_a_warehouse_is_named(web: Web, cache: Path, tmp_path: Path) -> None:
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    put(web, (tmp_path / "empty.duckdb").read_bytes())
+    with pytest.raises(dw.DownloadError, match=r"but another file of DuckDB: .* it has none of its tables$"):
+        dw.open(web.url + FILE)
+
+
+def test_page_in_place_of_a_checksum_is_named(web: Web, cache: Path) -> None:
+    web.files[CHECKSUM] = b"<!doctype html><html>Start</html>"
+    with pytest.raises(dw.DownloadError, match=r"\.sha256: is a web page, without a checksum of dialogues\.duckdb$"):
+        dw.open(web.url + FILE)
+
+
+def test_landed_files_are_refused_before_a_download(web: Web, cache: Path, tmp_path: Path) -> None:
+    with pytest.raises(dw.InputError, match=r"^raw: only the folder of a warehouse has landed files, not http://"):
+        dw.open(web.url + FILE, raw=True)
+    assert web.asked == []
+    copied = tmp_path / "copied.duckdb"
+    copied.write_bytes(web.files[FILE])
+    with pytest.raises(dw.InputError, match=r"^raw: only the folder of a warehouse .*, not \S+/copied\.duckdb$"):
+        dw.open(copied, raw=True)
+    ended = run("sql", "--raw", "select 1", "--warehouse", copied)
+    assert ended.returncode == 2
+    assert "--raw: only the folder of a warehouse has landed files" in ended.stderr
+
+
+def test_refresh_opens_nothing_if_the_same_file_came_again(web: Web, cache: Path) -> None:
+    """A server that names no version cannot say that nothing changed, so the file is read once more and compared."""
+    del web.files[CHECKSUM], web.etags[FILE]
+    with pytest.warns(UserWarning, match="checksum"):
+        warehouse = dw.open(web.url + FILE)
+    with warehouse:
+        assert not warehouse.refresh()
+        assert count(warehouse) == 3
+    assert left(cache) == KEPT
+
+
+@pytest.mark.parametrize("has_checksum", [True, False])
+def test_refresh_reads_no_file_that_is_the_same(web: Web, cache: Path, has_checksum: bool) -> None:
+    if not has_checksum:
+        del web.files[CHECKSUM]
+    with pytest.warns(UserWarning, match="checksum") if not has_checksum else contextlib.nullcontext():
+        warehouse = dw.open(web.url + FILE)
+    with warehouse:
+        web.asked.clear()
+        assert not warehouse.refresh()
+        assert [path for path, *_ in web.asked] == ([CHECKSUM] if has_checksum else [CHECKSUM, FILE])
 
 
 @pytest.mark.parametrize("has_checksum", [True, False])
@@ -242,9 +302,22 @@ def test_other_urls_are_refused_without_their_secrets(cache: Path, url: str, err
     assert not cache.exists()
 
 
-def test_server_that_is_not_there_is_named(web: Web, cache: Path) -> None:
-    with pytest.raises(dw.DownloadError, match=r"^http://127\.0\.0\.1:1/a\.duckdb: no connection: .*refused$"):
-        dw.open("http://127.0.0.1:1/a.duckdb?token=secret")
+@pytest.mark.parametrize(
+    ("host", "reason"), [("127.0.0.1:1", "Connection refused"), ("none.invalid", "[A-Z].*")], ids=["port", "name"]
+)
+def test_server_that_is_not_there_is_named_at_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, host: str, reason: str
+) -> None:
+    monkeypatch.setenv("DIALOGUE_BACKOFF", "60")
+    with pytest.raises(dw.DownloadError, match=rf"^http://{host}/a\.duckdb: no connection: {reason}$") as raised:
+        dw.open(f"http://{host}/a.duckdb?token=secret")
+    assert "\n" not in str(raised.value)
+
+
+def test_server_that_restarts_after_an_answer_is_waited_for(web: Web, cache: Path) -> None:
+    """The first answer is the checksum; then the connection is refused by a redirect to a port without a server."""
+    web.faults[FILE] += [redirect("http://127.0.0.1:1/gone.duckdb"), redirect("http://127.0.0.1:1/gone.duckdb")]
+    assert count_of(web.url + FILE) == 3
 
 
 def test_processes_download_a_file_once(web: Web, cache: Path) -> None:
@@ -278,6 +351,35 @@ def test_commands_that_read_take_a_url_or_a_file(web: Web, cache: Path, sample_w
     assert [path for path, *_ in web.asked] == [CHECKSUM, FILE]
     for command in ("claims", "violations"):
         assert run(command, "--json", "--warehouse", copied).stdout.startswith("[")
+
+
+def test_commands_that_write_elsewhere_take_a_file(cache: Path, sample_folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copied.duckdb"
+    copied.write_bytes((sample_folder / "dialogues.duckdb").read_bytes())
+    for command in (
+        ("export", "--form", "chat", "--sample", "3", "--quiet", "--to"),
+        ("restore", "--corpus", "sgd", "--to"),
+        ("score", "--corpus", "sgd", "--split", "test", "--example"),
+    ):
+        trees = []
+        for number, place in enumerate((sample_folder, copied)):
+            to = tmp_path / f"{command[0]}_{number}"
+            assert run(*command, to, "--warehouse", place).returncode == 0
+            trees.append({path.relative_to(to): path.read_bytes() for path in to.rglob("*") if path.is_file()})
+        assert trees[0] == trees[1] != {}
+    words = ("search", "restaurant", "--json", "--warehouse")
+    assert run(*words, copied).stdout == run(*words, sample_folder).stdout
+    with dw.open(copied) as warehouse:
+        key = warehouse.dialogues(corpus="sgd").keys[0]
+    ended = run("trace", key, "--warehouse", copied)
+    assert "only the folder of a warehouse names its source; give --source" in ended.stdout
+    source = ("--source", sample_folder / "sample")
+    by_file, by_folder = (
+        run("trace", key, "--json", *source, "--warehouse", place) for place in (copied, sample_folder)
+    )
+    assert by_file.stdout == by_folder.stdout != ""
+    ended = run("verify", "--warehouse", copied)
+    assert (ended.returncode, "is not a folder" in ended.stderr) == (2, True)
 
 
 def test_command_says_in_one_line_why_a_url_cannot_be_opened(web: Web, cache: Path) -> None:
