@@ -7,16 +7,21 @@ import dataclasses
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.reading import descriptions
 
 PAGE = CLONE / "docs" / "python_reference.md"
 INTRODUCTION = """# Reference of the Python API
 This page is for readers of [Use it from Python](python.md) who look up a name. It is made from the docstrings by
 `python -m tests.python_reference`. Everything is a name of the module `dialogue_warehouse`.
+
+A field that shows a column of the warehouse names it: `<schema>.<table>.<column>`. If it has no description by itself, that of the
+column is repeated here. NULL in SQL is None in Python, a list is a tuple.
 """
 GROUPS = {
     "Open": ("open", "Warehouse"),
@@ -40,6 +45,9 @@ GROUPS = {
     "Errors": ("Error", "InputError", "QueryError", "TraceError", "CheckError", "DownloadError"),
 }
 """The public names, in the order of the page."""
+FIELDS = tomllib.loads((CLONE / "tests" / "python_fields.toml").read_text(encoding="utf-8"))
+"""The columns of fields, by class."""
+DOC = re.compile(r'\{\{ doc\("(\w+)"\) \}\}')
 SECTION = re.compile(r"^(Parameters|Returns|Raises)\n-+\n", re.M)
 
 
@@ -60,9 +68,12 @@ def entry(name: str, public: Any) -> Iterator[str]:
         return
     yield f"{described(public)}\n"
     if fields := fields_of(public):
-        yield "| field | type | |\n|---|---|---|"
+        columns = columns_of(name)
+        yield f"| field | type |{' column |' if columns else ''} |\n|---|---|{'---|' if columns else ''}---|"
         for field, (kind, text) in fields.items():
-            yield f"| `{field}` | `{kind.replace('|', chr(92) + '|')}` | {text} |"
+            column = f" {f'`{columns[field]}`' if field in columns else ''} |" if columns else ""
+            told = text or description_of(name, field)
+            yield f"| `{field}` | `{kind.replace('|', chr(92) + '|')}` |{column} {told.replace('|', chr(92) + '|')} |"
         yield ""
     for method, function in vars(public).items():
         if isinstance(function, property) and not method.startswith("_"):
@@ -123,6 +134,33 @@ def fields_of(public: Any) -> dict[str, tuple[str, str]]:
                 )
                 found[node.target.id] = (ast.unparse(node.annotation), " ".join(str(text).split()))
     return found
+
+
+def columns_of(name: str) -> dict[str, str]:
+    """Return the column of the warehouse that each field of a class shows: `<schema>.<table>.<column>`."""
+    declared = FIELDS.get(name, {})
+    own = column_descriptions(declared["table"]) if "table" in declared else {}
+    same = {field: f"{declared['table']}.{field}" for field in fields_of(getattr(dw, name)) if field in own}
+    return {field: column for field, column in same.items() if field not in declared.get("texts", {})} | declared.get(
+        "columns", {}
+    )
+
+
+def description_of(name: str, field: str) -> str:
+    """Return the description of a field: its own text, or that of its column; empty if there is none."""
+    if text := FIELDS.get(name, {}).get("texts", {}).get(field):
+        return text
+    table, _, column = columns_of(name).get(field, "").rpartition(".")
+    return column_descriptions(table)[column] if table else ""
+
+
+def column_descriptions(table: str) -> dict[str, str]:
+    """Return the description of each column of a table, as in the dictionary."""
+    texts = descriptions.definitions()
+    return {
+        column["name"]: " ".join(DOC.sub(lambda found: texts[found[1]], column["description"]).split())
+        for column in descriptions.models()[table]["columns"]
+    }
 
 
 if __name__ == "__main__":

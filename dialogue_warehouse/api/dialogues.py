@@ -56,7 +56,8 @@ class Dialogue(dialogue_parts.Dialogue):
         Parameters
         ----------
         **options
-            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+            The options of the form: `profile` (`"faithful"`, `"alternating"`), `arguments` (`"object"`, `"string"`),
+            `targets` (None, `"weight"`, `"train"`), `instructions` (True, False), `max_characters` (a number).
 
         Raises
         ------
@@ -146,7 +147,8 @@ class Dialogues:
         Parameters
         ----------
         **options
-            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`.
+            The options of the form: `profile` (`"faithful"`, `"alternating"`), `arguments` (`"object"`, `"string"`),
+            `targets` (None, `"weight"`, `"train"`), `instructions` (True, False), `max_characters` (a number).
 
         Raises
         ------

@@ -298,8 +298,9 @@ class Warehouse:
         force
             Overwrites existing files that differ.
         **options
-            The options of the form: `profile`, `arguments`, `targets`, `instructions`, `max_characters`; `preference`
-            has only the last one.
+            The options of the form: `profile` (`"faithful"`, `"alternating"`), `arguments` (`"object"`, `"string"`),
+            `targets` (None, `"weight"`, `"train"`), `instructions` (True, False), `max_characters` (a number). The form
+            `preference` has only the last one.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -90,11 +90,14 @@ OPTIONS: dict[str, type] = {form.name: options for options, form in FORMS.items(
 
 @dataclass(frozen=True)
 class Exported:
-    """A written file, relative to the folder of the export, and its counts."""
+    """A written file of an export."""
 
     path: str
-    counts: dict[str, int]
+    """Its path, relative to the folder of the export."""
+    counts: Mapping[str, int]
+    """Numbers by name: `dialogues` that were selected, written `examples`, and why others are left out."""
     is_copy: bool = False
+    """True if it has the examples of another file, once more."""
 
 
 def export_published(

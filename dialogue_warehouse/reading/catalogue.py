@@ -102,8 +102,11 @@ class TableSummary:
     """A table that can be queried."""
 
     schema: str
+    """`core`, `analytics`, `quality` or `raw`."""
     table: str
+    """Its name in the schema."""
     rows: int
+    """The exact number of its rows."""
     summary: str
     """The first sentence of the table's description."""
 
@@ -113,8 +116,11 @@ class ColumnDescription:
     """One column of a table."""
 
     column: str
+    """Its name."""
     type: str
+    """Its type in DuckDB."""
     comment: str | None
+    """Its description; None if it has none."""
     filling: Filling | None = None
     """The share of it that is filled; None for a table without rows."""
 
@@ -124,11 +130,15 @@ class TableDescription:
     """A table with all its columns."""
 
     schema: str
+    """`core`, `analytics`, `quality` or `raw`."""
     table: str
+    """Its name in the schema."""
     comment: str | None
+    """Its description: what a row is, and what to know about it."""
     links: Links
     """The key and the joins that this build has; empty for a raw table."""
     columns: tuple[ColumnDescription, ...]
+    """Its columns, in their order."""
 
 
 def list_tables(con: Connection) -> list[TableSummary]:

@@ -26,6 +26,7 @@ class Join:
     """Columns of a table that refer to one row of another table."""
 
     columns: tuple[str, ...]
+    """The columns of this table."""
     to: str
     """The other table, with its schema."""
     fields: tuple[str, ...]

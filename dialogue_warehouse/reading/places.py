@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
+from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import DownloadError, InputError
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
@@ -140,7 +141,7 @@ class Place:
 
 def _kind_of(path: Path, error: QueryError) -> str:
     """Name what a file is that cannot be opened as a warehouse."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         begin = stream.read(512)
     if begin[DATABASE[0]] == DATABASE[1]:
         return f"another file of DuckDB: {str(error).removeprefix(f'{path}: ')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.paths import CLONE
+from tests import python_reference
 
 SCRIPT = """
 from collections.abc import Mapping
@@ -122,8 +124,34 @@ def test_docstring_and_signature_have_every_parameter(public: Callable[..., obje
         assert all(one.name in described.partition("Parameters\n")[2] for one in parameters)
 
 
+@pytest.mark.parametrize("name", [name for name in dw.__all__ if isinstance(getattr(dw, name), type)])
+def test_every_field_is_described_by_itself_or_by_its_column(name: str) -> None:
+    described = {
+        field: text or python_reference.description_of(name, field)
+        for field, (_, text) in python_reference.fields_of(getattr(dw, name)).items()
+    }
+    assert [field for field, text in described.items() if not text] == []
+    declared = python_reference.FIELDS.get(name, {})
+    assert {*declared.get("columns", {}), *declared.get("texts", {})} <= described.keys()
+
+
+def test_classes_of_the_list_of_fields_are_public() -> None:
+    assert python_reference.FIELDS.keys() <= set(dw.__all__)
+
+
+def test_types_that_a_public_signature_or_field_names_are_public() -> None:
+    kinds = [kind for kind in (getattr(dw, name) for name in dw.__all__) if isinstance(kind, type)]
+    texts = [kind for public in kinds for kind, _ in python_reference.fields_of(public).values()]
+    texts += [str(inspect.signature(public)) for public in PUBLIC]
+    named = {word for text in texts for word in re.findall(r"\b[A-Z][A-Za-z]+\b", text)}
+    others = {"None", "True", "False", "Any", "Iterable", "Iterator", "Literal", "Mapping", "Path", "DuckDBPyRelation"}
+    assert named - others - set(dw.__all__) == set()
+
+
 def test_help_shows_the_signatures() -> None:
+    assert pydoc.plain(pydoc.render_doc(dw.open)).startswith("Python Library Documentation: function open in module")
     text = pydoc.plain(pydoc.render_doc(dw.Warehouse))
+    assert "Literal['reproduced', " in text or 'Literal["reproduced", ' in text
     assert "dialogues(" in text and "without_leaks: 'bool' = False" in text
     module = pydoc.plain(pydoc.render_doc(dw))
     assert "class Warehouse" in module and "PUBLIC" not in module and "open" in module
