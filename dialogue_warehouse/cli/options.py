@@ -134,7 +134,10 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     where = "Only dialogues for which this expression over core.dim_dialogues is true."
     licenses = "Only corpora with these licenses, written as in core.dim_corpora, separated by commas."
     splits = "Only these splits, separated by commas: train, validation, test, none (the publisher gives no split)."
-    defects = "Leave out dialogues of which a turn has a known defect (here), or carries one on (from-then-on)."
+    defects = (
+        "Leave out dialogues with a known defect: of themselves, of a turn, or of a definition that a turn uses. Both "
+        "words leave out the same dialogues; `score` distinguishes them."
+    )
     for option in (
         click.option("--licenses", metavar="A,B", multiple=True, callback=_words, help=licenses),
         click.option("--without-leaks", is_flag=True, help=leaks),

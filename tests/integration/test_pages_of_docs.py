@@ -79,7 +79,7 @@ def test_python_of_the_page_works(folder: Path, number: int) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-FIRST_QUESTION = 6
+FIRST_QUESTION = 7
 """Number of the blocks of the page about Python before its five questions."""
 QUESTIONS = """
 select corpus_id, split, turns from (query) as found;
@@ -119,6 +119,25 @@ def test_five_questions_have_the_answers_of_the_example_queries(
         expected = con.execute(question).fetchall()
     assert expected
     assert sorted(json.loads(ran.stdout), key=str) == sorted(map(list, expected), key=str)
+
+
+def test_agreement_on_the_python_page_differs_from_the_table_as_it_says(folder: Path, sample_warehouse: Path) -> None:
+    """The table has the same ranges with two labels, and leaves out dialogues in which none occurs twice."""
+    found = blocks("python", "python")[FIRST_QUESTION + 2]
+    ran = run(folder, sys.executable, "-c", f"{found}\nprint(agreement['twice'], agreement['once'])")
+    twice, once = map(int, ran.stdout.split())
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        sums = "select sum(spans_by_both), sum(spans_by_one), sum(spans) from analytics.annotator_agreement"
+        ((by_both, by_one, spans),) = con.execute(sums).fetchall()
+    assert (by_both, spans) == (twice, twice + once)
+    assert by_one < once
+
+
+def test_python_of_the_page_about_dialogues_works(folder: Path) -> None:
+    (block,) = blocks("read_a_dialogue", "python")
+    ran = run(folder, sys.executable, "-c", f"{block}\nprint(html[:7])")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[1:] == ["<style>"] and ran.stdout.splitlines()[0]
 
 
 def test_reference_of_python_is_made_from_the_docstrings() -> None:

@@ -17,7 +17,8 @@
 --
 -- Reads: core.fct_slots, core.dim_dialogues
 -- Expect: the release does not name its annotators: a label that occurs twice counts as given by both. Much of the
---   spoken half seems to have been annotated once, so read its agreement_percent as a lower bound.
+--   spoken half seems to have been annotated once, so read its agreement_percent as a lower bound. span_f1 in
+--   analytics.annotator_agreement leaves out the dialogues in which no label occurs twice, and is higher.
 -- Source: "annotated by two workers" is a quote from the README; numbers for single labels are not published.
 with
 
