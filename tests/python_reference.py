@@ -48,7 +48,7 @@ GROUPS = {
 FIELDS = tomllib.loads((CLONE / "tests" / "python_fields.toml").read_text(encoding="utf-8"))
 """The columns of fields, by class."""
 DOC = re.compile(r'\{\{ doc\("(\w+)"\) \}\}')
-SECTION = re.compile(r"^(Parameters|Returns|Raises)\n-+\n", re.M)
+SECTION = re.compile(r"^(Attributes|Parameters|Returns|Raises)\n-+\n", re.M)
 
 
 def page() -> str:
@@ -109,6 +109,8 @@ def described(public: Any) -> str:
     first, *sections = SECTION.split(text)
     lines = [first.strip()]
     for heading, body in zip(sections[::2], sections[1::2], strict=True):
+        if heading == "Attributes":  # the table of the fields has them
+            continue
         lines.append(f"\n*{heading}*\n")
         for item in re.split(r"^(?=\S)", body, flags=re.M):
             if item.strip():

@@ -35,7 +35,41 @@ BATCH_TURNS = 15_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dialogue(dialogue_parts.Dialogue):
-    """A dialogue with all its data. It cannot be changed, and stays usable when the warehouse is closed."""
+    """A dialogue with all its data. It cannot be changed, and stays usable when the warehouse is closed.
+
+    Attributes
+    ----------
+    key, corpus_id, corpus, dialogue_id, split, source_split
+        Its key in the warehouse, the id and the title of its corpus, its own id in the corpus, and its split:
+        `train`, `validation`, `test` or None; `source_split` is the publisher's word.
+    task, source_task, channel, goal_kind, outcome_reward
+        What it is about (a domain, subflow or intent), whether it is `spoken` or `written`, what the people are to
+        reach (such as `fill_form` or `follow_guideline`), and whether they did: above 0 if so, None if the corpus has
+        no such result.
+    turns
+        The turns in their order, each with `index` (from 0), `role` (`user`, `system`, `peer` or `unknown`),
+        `speaker` (as published), `text` (None for an event without one) and `event_type` (`utterance`, `action`,
+        `selection`, `other`). Their annotation: `spans` (marked characters, with `start`, `end`, `service`, `slot`),
+        `acts` (`type`, `act`, `slot`, `values`), `states` (the belief state of a service: `slots` with `value`, and
+        `change` against the state before: `added`, `changed`, `carried` or `dropped`), `calls` (`method`,
+        `parameters`, `results`), `selections` (the `item` that a person selected), `candidates` (`target_position`:
+        the position of the right text, from 0).
+    answers
+        The answers that people voted on, for a corpus with votes: `agent_id` (None for the option that no agent is
+        right), `response`, `votes`, `is_selected` (the publisher lists the option as right), `gold_position` (its
+        place there).
+    scenario, knowledge, participants, services
+        What the people were asked to do, what each of two people knew, who they were, and the services or domains.
+    guideline
+        The guideline of its task, with `steps`, and `conformance`: how the acts compare with the prescribed ones,
+        `exact`, `interrupted` (with others between), `shortened` (some are missing) or `broken`. None if the task has
+        none.
+    violations
+        The rules that the dialogue itself breaks, and its properties by design. Those of a turn are in the turn.
+    source, mark, format
+        Its file, record and JSON pointer in the release; the requested row, if it is not the dialogue itself; the
+        version of these fields.
+    """
 
     _read: ClassVar[Examples | None] = None
     """Reads the examples in the warehouse of this dialogue; a copied or pickled dialogue has no warehouse."""

@@ -148,6 +148,34 @@ def test_types_that_a_public_signature_or_field_names_are_public() -> None:
     assert named - others - set(dw.__all__) == set()
 
 
+def test_help_about_a_dialogue_describes_its_fields_and_those_of_its_parts() -> None:
+    section = (inspect.getdoc(dw.Dialogue) or "").partition("Attributes\n----------\n")[2]
+    described = re.findall(r"\w+", " ".join(re.findall(r"^\S.*$", section, re.M)))
+    assert sorted(described) == sorted(python_reference.fields_of(dw.Dialogue))
+    parts = {field for name in python_reference.GROUPS["Parts of a dialogue"] for field in fields_named(name)}
+    words = set(re.findall(r"`(\w+)`", section))
+    values = {
+        "train",
+        "validation",
+        "test",
+        "spoken",
+        "written",
+        "fill_form",
+        "follow_guideline",
+        "user",
+        "system",
+        "peer",
+    }
+    values |= {"unknown", "utterance", "action", "selection", "other", "added", "changed", "carried", "dropped"}
+    values |= {"exact", "interrupted", "shortened", "broken"}
+    assert words - values <= parts | set(described)
+    assert values <= words
+
+
+def fields_named(name: str) -> set[str]:
+    return set(python_reference.fields_of(getattr(dw, name)))
+
+
 def test_help_shows_the_signatures() -> None:
     assert pydoc.plain(pydoc.render_doc(dw.open)).startswith("Python Library Documentation: function open in module")
     text = pydoc.plain(pydoc.render_doc(dw.Warehouse))
