@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.reading.selection import DEFECTS, Selection
 from dialogue_warehouse.settings import Settings, variable_of
@@ -73,7 +73,10 @@ def selection_of(
 
 @contextlib.contextmanager
 def in_words_of_python() -> Generator[None]:
-    """Name an argument or a method as in Python in an error that names an option or a command."""
+    """Name an argument or a method as in Python in an error that names an option or a command.
+
+    An error of the system, such as a folder that cannot be written, is raised as CheckError.
+    """
     try:
         yield
     except InputError as error:
@@ -83,6 +86,8 @@ def in_words_of_python() -> Generator[None]:
         if said != str(error):
             raise type(error)(said) from error
         raise
+    except OSError as error:
+        raise CheckError(f"{error.filename or 'a file'}: {error.strerror or error}") from error
 
 
 def words(given: Names, what: str) -> tuple[str, ...]:

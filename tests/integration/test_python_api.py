@@ -331,6 +331,12 @@ def test_wrong_argument_is_named_in_words_of_python(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_folder_that_cannot_be_written_is_named(warehouse: dw.Warehouse) -> None:
+    with pytest.raises(dw.CheckError, match=r"^/proc/none\S*: \w+") as raised:
+        warehouse.export("chat", "/proc/none", sample=1)
+    assert "\n" not in str(raised.value)
+
+
 def test_file_that_would_be_overwritten_is_named_with_the_argument(warehouse: dw.Warehouse, tmp_path: Path) -> None:
     warehouse.export("chat", tmp_path, sample=5)
     with pytest.raises(dw.InputError, match=r"nothing was written; force=True overwrites existing files$"):
