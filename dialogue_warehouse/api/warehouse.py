@@ -149,7 +149,7 @@ class Warehouse:
             Only claims whose verdict or number is not the recorded one.
         """
         refuse_other("verdict", verdict, VERDICTS)
-        text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, is_short=False)
+        text = findings.claims_query(words(corpus, "corpus"), verdict, unexpected, detail="whole")
         return self.sql(text)
 
     def violations(
@@ -173,7 +173,7 @@ class Warehouse:
         """
         with self._opened.another() as con:
             findings.refuse_unknown_rule(con, rule, self._opened.place.paths.root)
-        return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, is_short=False))
+        return self.sql(findings.violations_query(words(corpus, "corpus"), rule, summary, detail="whole"))
 
     def dialogue(self, key: str) -> Dialogue:
         """Return the dialogue of a key with all its data.

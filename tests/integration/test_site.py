@@ -26,7 +26,7 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths, example_queries
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
 from dialogue_warehouse.site.application import MENU, WHOLE, application
-from dialogue_warehouse.site.asking import place_of
+from dialogue_warehouse.site.asking import divide_line
 from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.query_process import SHOWN
 from dialogue_warehouse.storage import publication
@@ -261,10 +261,9 @@ def test_refused_query_says_why(client: TestClient, query: str, told: str) -> No
 
 def test_place_of_an_error_is_marked() -> None:
     query = "select 1,\n  nothing_here from fct_turns"
-    place = place_of(query, "Binder Error: … (line 2, at nothing_here)")
+    place = divide_line(query, (2, "nothing_here"))
     assert place == {"number": 2, "before": "  ", "at": "nothing_here", "after": " from fct_turns"}
-    assert place_of(query, "no place") is None
-    assert place_of(query, "of another text (line 7, at x)") is None
+    assert divide_line(query, (7, "x")) is None
 
 
 def test_query_without_rows_says_so(client: TestClient) -> None:
