@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 from dialogue_warehouse.common.files import read_regular
@@ -36,6 +37,17 @@ def read_columns(con: Connection) -> dict[str, list[str]]:
         {"schemas": list(PUBLISHED_SCHEMAS)},
     )
     return dict(columns.fetchall())
+
+
+def read_keywords(con: Connection) -> list[str]:
+    """Return the keywords of SQL."""
+    return [word for (word,) in con.execute("select keyword_name from duckdb_keywords() order by all").fetchall()]
+
+
+def words(tables: dict[str, list[str]], keywords: list[str]) -> Markup:
+    """Return the words that the editor completes, as JSON that cannot end the script that it is in."""
+    text = msgspec.json.encode({"tables": tables, "keywords": keywords}).decode()
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704
 
 
 def questions() -> dict[str, str]:

@@ -9,7 +9,7 @@ document.addEventListener("keydown", (event) => {
     field.form.requestSubmit();
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [contenteditable]")) return;
   if (event.key === "/") {
     const search = document.querySelector("[data-focus], [name=search]");
     if (!search) return;
