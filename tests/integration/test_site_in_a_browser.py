@@ -142,6 +142,33 @@ def test_marked_row_is_in_sight(sample: Site) -> None:
             assert (sample.foreign(visit), visit.problems) == ([], []), key
 
 
+def test_key_of_a_dialogue_and_link_to_a_turn_are_copied(sample: Site) -> None:
+    visit = sample.open("/dialogues?key=sgd/dev/1_00000")
+    sample.browser.evaluate(
+        "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }"
+    )
+    sample.browser.evaluate("document.querySelector('h1 .copy').click()")
+    sample.once("window.copied === 'sgd/dev/1_00000'")
+    sample.browser.evaluate("document.querySelectorAll('.who .copy')[2].click()")
+    sample.once("window.copied?.startsWith('http')")
+    link = sample.browser.evaluate("window.copied")
+    assert visit.problems == []
+    sample.browser.open(link, 1280, "light")
+    sample.once("document.querySelector('.turn[data-marked]')?.dataset.row === 'sgd/dev/1_00000/2'")
+
+
+def test_print_has_the_dialogue_alone(sample: Site) -> None:
+    sample.open("/dialogues?key=sgd/dev/1_00000")
+    shown = "(one) => [...document.querySelectorAll(one)].some((part) => part.checkVisibility())"
+    sample.browser.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert sample.browser.evaluate(f"({shown})('.dialogue .turn')")
+        for part in ("nav", ".list", ".finding", ".copy", ".paging"):
+            assert not sample.browser.evaluate(f"({shown})({part!r})"), part
+    finally:
+        sample.browser.send("Emulation.setEmulatedMedia", media="")
+
+
 def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.open("/dialogues?corpus=sgd")
     sample.key("/")
