@@ -361,10 +361,26 @@ def test_link_of_another_site_runs_no_query(client: TestClient, site: str) -> No
 
 
 def test_every_answer_has_a_strict_policy(client: TestClient) -> None:
-    for path in ("/", "/dialogues", "/sql?query=select+1", "/site.js", "/nothing", "/answer.csv?query=select+1"):
+    for path in ("/", "/dialogues", "/site.js", "/nothing", "/answer.csv?query=select+1"):
         answer = client.get(path)
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+def test_page_with_the_editor_allows_its_style_sheet_and_no_other(client: TestClient) -> None:
+    policies = []
+    for _ in range(2):
+        answer = client.get("/sql?query=select+1")
+        assert {name: answer.headers[name] for name in HEADERS if name != "Content-Security-Policy"} == {
+            name: value for name, value in HEADERS.items() if name != "Content-Security-Policy"
+        }
+        policy = answer.headers["Content-Security-Policy"]
+        (nonce,) = re.findall("'nonce-([^']{20,})'", policy)
+        assert f'data-nonce="{nonce}"' in answer.text
+        added = f" 'nonce-{nonce}'; style-src-attr 'unsafe-inline'"
+        assert policy.replace(added, "") == HEADERS["Content-Security-Policy"]
+        policies.append(policy)
+    assert policies[0] != policies[1]
 
 
 @pytest.mark.parametrize("name", [name for name, _ in MENU])

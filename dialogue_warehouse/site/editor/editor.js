@@ -11,7 +11,7 @@ import {classHighlighter} from "@lezer/highlight";
 const KEPT = "queries", MOST = 50;
 
 const field = document.querySelector("[data-query]");
-const words = JSON.parse(document.getElementById("words").textContent);
+const words = JSON.parse(field.dataset.words);
 
 /** Complete the columns of the tables that the query names, after those of a table with its alias. */
 function columns(context) {
