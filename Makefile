@@ -86,6 +86,10 @@ BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS
 	$(if $(SCRATCH),--scratch "$(SCRATCH)") $(if $(REAL),--real "$(REAL)")
 PEERS := $(patsubst tests/benchmarks/peers/read_with_%.txt,.venv-peers/%/.ready,$(wildcard tests/benchmarks/peers/*.txt))
 
+# Needs npm, and is run when a version in package.json changes: the bundle is committed.
+editor: ## Bundle the editor of the page of SQL again (needs npm).
+	@dialogue_warehouse/site/editor/bundle.sh
+
 bench: $(READY) ## Measure builds beside their floor (SCALES="1 10" REPEATS=5); results in warehouse/bench.
 	@$(BIN)/python -m tests.benchmarks.bench $(BENCH)
 

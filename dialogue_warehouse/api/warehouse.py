@@ -123,7 +123,7 @@ class Warehouse:
             Only claims whose verdict or number is not the recorded one.
         """
         arguments.refuse_other("verdict", verdict, VERDICTS)
-        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, is_short=False))
+        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, detail="whole"))
 
     def violations(
         self, *, corpus: str | Iterable[str] | None = None, rule: str | None = None, summary: bool = False
@@ -147,7 +147,7 @@ class Warehouse:
         if rule is not None:
             with self._opened.another() as con, in_words_of_python():
                 findings.refuse_unknown_rule(con, arguments.text("rule", rule))
-        return self.sql(findings.violations_query(arguments.corpora(corpus), rule, summary, is_short=False))
+        return self.sql(findings.violations_query(arguments.corpora(corpus), rule, summary, detail="whole"))
 
     def dialogue(self, key: str) -> Dialogue:
         """Return the dialogue of a key with all its data. To read many, `dialogues(keys=…)` is far faster than a loop.

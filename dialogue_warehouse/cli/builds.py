@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import (
     CHECK_FAILED,
     Folder,
@@ -66,7 +67,9 @@ if TYPE_CHECKING:
 @corpora_option
 @warehouse_option
 def build(quiet: bool, **options: Any) -> None:
-    """Build the warehouse: land the files, run the models, audit the result and publish it.
+    """Build the warehouse, audit it and publish it.
+
+    The files are landed, the models run, and the result is published if no check fails.
 
     Without --source the embedded sample is built: generated releases of all corpora, in the format of the real ones.
     The exit status is 1 if a check failed, and if the build is published but a corpus is stale (see --keep-going).
@@ -98,7 +101,9 @@ def build(quiet: bool, **options: Any) -> None:
 @form_option
 @warehouse_option
 def status(as_json: bool, alert: bool, **options: Any) -> None:
-    """Show the published build, the kept builds, and the files of the releases that are missing or not read.
+    """Show the published build, and what is missing or stale.
+
+    It lists the kept builds, and the files of the releases that are missing or not read.
 
     The exit status is 1 if nothing is published, the last build failed, or a corpus is stale; the last lines say which.
     With --alert it is also 1 if the source was not checked for too long.
@@ -141,10 +146,12 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
 
 
 @cli.command()
-@click.argument("build_id", metavar="[BUILD]", required=False)
+@click.argument("build_id", metavar="[BUILD]", required=False, shell_complete=completing.kept_builds)
 @warehouse_option
 def rollback(build_id: str | None, **options: Any) -> None:
-    """Publish an earlier BUILD again; by default the one before the published build.
+    """Publish an earlier BUILD again.
+
+    By default it is the one before the published build.
 
     Readers see it at once. Nothing is built or removed, so `rollback` with the newer BUILD publishes that one again.
     BUILD is an id that `status` lists, or the beginning of one.
@@ -160,12 +167,14 @@ def rollback(build_id: str | None, **options: Any) -> None:
 
 
 @cli.command()
-@click.argument("base", metavar="[BASE]", required=False)
-@click.argument("build_id", metavar="[BUILD]", required=False)
+@click.argument("base", metavar="[BASE]", required=False, shell_complete=completing.kept_builds)
+@click.argument("build_id", metavar="[BUILD]", required=False, shell_complete=completing.kept_builds)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @warehouse_option
 def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) -> None:
-    """Compare two kept builds: rows by key, verdicts of claims, cases of rules, columns.
+    """Compare two kept builds.
+
+    Compared are rows by key, verdicts of claims, cases of rules, and columns.
 
     BUILD is the published build by default, and BASE the build published before BUILD.
     """
@@ -189,11 +198,14 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
 
 
 @cli.command()
-@click.argument("build_id", metavar="[BUILD]", required=False)
+@click.argument("build_id", metavar="[BUILD]", required=False, shell_complete=completing.kept_builds)
 @click.option("--no-longer", is_flag=True, help="Unpin BUILD, so that later builds may remove it.")
 @warehouse_option
 def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
-    """Pin BUILD, so that later builds do not remove it; by default the published build."""
+    """Pin BUILD, so that later builds do not remove it.
+
+    By default it is the published build.
+    """
     from dialogue_warehouse.storage.publication import pin
 
     paths = warehouse_paths(Settings.from_environment(**options))
@@ -206,7 +218,9 @@ def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
 @click.option("--to", "to", type=Folder, help="Folder to write the report into.  [default: reports/ of the warehouse]")
 @warehouse_option
 def report(to: Path | None, **options: Any) -> None:
-    """Write the data-quality report about the published build: claims, defects, expectations, dictionary.
+    """Write the data-quality report about the published build.
+
+    It has claims, defects, expectations and the dictionary.
 
     Its pages open from disk and load nothing from a network. A build writes the report too.
     """
@@ -221,7 +235,9 @@ def report(to: Path | None, **options: Any) -> None:
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
 @warehouse_option
 def dashboard(host: str, port: int, **options: Any) -> None:
-    """Serve pages about the published build: dialogues, tables, SQL, data quality. Ctrl-C stops the server.
+    """Serve pages about the published build.
+
+    They show dialogues, tables, SQL and data quality. Ctrl-C stops the server.
 
     The pages are read-only and load nothing from a network.
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import CHECK_FAILED, cli, warehouse_option
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import CheckError, InputError, first_line
@@ -21,10 +22,17 @@ from dialogue_warehouse.paths import CLONE, IS_CLONE, absolute
 
 @cli.command("new-corpus")
 @click.argument("name")
-@click.option("--like", metavar="CORPUS", help="Copy this corpus.  [default: the smallest possible corpus]")
+@click.option(
+    "--like",
+    metavar="CORPUS",
+    shell_complete=completing.corpus,
+    help="Copy this corpus.  [default: the smallest possible corpus]",
+)
 @warehouse_option
 def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
-    """Start a new corpus: write every file that it needs into a clone of the project, ready to be edited.
+    """Start a new corpus in a clone of the project.
+
+    Every file that it needs is written, ready to be edited.
 
     Nothing is overwritten. docs/add_a_corpus.md explains each file, and the order in which to edit them.
     """
@@ -38,11 +46,13 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 
 
 @cli.command("check-corpus")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.corpus)
 @click.option("--no-tests", is_flag=True, help="Only look for missing files, copied text and stale tables.")
 @warehouse_option
 def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
-    """Check one corpus of a clone: say what is missing, in the order of docs/add_a_corpus.md, then run its tests.
+    """Check one corpus of a clone.
+
+    It says what is missing, in the order of docs/add_a_corpus.md, and then runs the tests of the corpus.
 
     Text that `new-corpus` copied from another corpus is reported until it is replaced. The tests build this corpus
     alone; `make test` runs all tests. The exit status is 1 if something is missing or a test fails.

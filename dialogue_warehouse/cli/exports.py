@@ -72,7 +72,9 @@ OF_CHAT = ("profile", "arguments", "targets", "instructions")
 def export(
     form: str, to: Path, selection: Selection, overwrites: bool, quiet: bool, warehouse: Path | None, **options: Any
 ) -> None:
-    """Write dialogues in a form that people train from, for each corpus and split.
+    """Write dialogues in a form that people train from.
+
+    There is a file for each corpus and split.
 
     If an existing file differs, nothing is written unless --force is given. docs/export.md describes the forms.
 

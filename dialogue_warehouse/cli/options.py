@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.common import progress
 from dialogue_warehouse.common.text import visible_lines
 from dialogue_warehouse.errors import InputError
@@ -57,6 +58,8 @@ class _Place(_Folder):
         """Return the folder of a warehouse, a temporary one if needed. Raises InputError and DownloadError."""
         from dialogue_warehouse.reading import places
 
+        if ctx is not None and ctx.resilient_parsing:  # a shell completes: nothing is downloaded for that
+            return Path(str(value))
         if places.is_folder_of_a_warehouse(str(value)):
             return super().convert(value, param, ctx)
         place = places.Place(str(value), Settings.from_environment(), lambda notice: say(f"note: {notice}", 0))
@@ -114,9 +117,15 @@ CORPORA_HELP = "Only these corpora, separated by commas; may be given more than 
 
 def corpora_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that limits a command to some corpora."""
-    return click.option("--corpora", "only", metavar="A,B", multiple=True, callback=_corpora, help=CORPORA_HELP)(
-        command
-    )
+    return click.option(
+        "--corpora",
+        "only",
+        metavar="A,B",
+        multiple=True,
+        callback=_corpora,
+        shell_complete=completing.corpora,
+        help=CORPORA_HELP,
+    )(command)
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,7 +153,14 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--without-defects", type=click.Choice(("here", "from-then-on")), help=defects),
         click.option("--where", metavar="SQL", help=where),
         click.option("--split", "splits", metavar="A,B", multiple=True, callback=_words, help=splits),
-        click.option("--corpora", metavar="A,B", multiple=True, callback=_words, help=CORPORA_HELP),
+        click.option(
+            "--corpora",
+            metavar="A,B",
+            multiple=True,
+            callback=_words,
+            shell_complete=completing.corpora,
+            help=CORPORA_HELP,
+        ),
     ):
         selecting = option(selecting)
     return selecting
@@ -186,6 +202,11 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         chosen = option(chosen)
     return chosen
+
+
+def verbose_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that shows more than fits a narrow terminal."""
+    return click.option("--verbose", is_flag=True, help=text)
 
 
 def form_option(command: Callable[..., Any]) -> Callable[..., Any]:

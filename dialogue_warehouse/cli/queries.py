@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import (
     Folder,
     cli,
@@ -20,6 +21,7 @@ from dialogue_warehouse.cli.options import (
     place_option,
     result_options,
     selection_options,
+    verbose_option,
     warehouse_option,
     warehouse_paths,
 )
@@ -29,6 +31,7 @@ from dialogue_warehouse.settings import MOST_SECONDS, Settings
 
 if TYPE_CHECKING:
     from dialogue_warehouse.reading.connection import Connection
+    from dialogue_warehouse.reading.findings import Detail
     from dialogue_warehouse.reading.selection import Selection
 
 
@@ -63,7 +66,7 @@ def sql(
     parameters: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Run one SELECT or EXPLAIN on the published warehouse, read-only.
+    """Run one SELECT or EXPLAIN on the warehouse, read-only.
 
     The query is QUERY or standard input; on a terminal without QUERY, a shell starts. Tables need no schema name.
 
@@ -117,23 +120,30 @@ def _page(text: str) -> None:
 
 
 @cli.command()
+@verbose_option("Show the descriptions whole.")
 @place_option
-def tables(**options: Any) -> None:
-    """List the tables of the published warehouse, and the landed tables that `sql --raw` adds."""
+def tables(verbose: bool, **options: Any) -> None:
+    """List the tables of the published warehouse.
+
+    The landed tables, which `sql --raw` adds, are listed too.
+    """
     from dialogue_warehouse.reading import catalogue, connection
     from dialogue_warehouse.terminal import results
 
     settings = Settings.from_environment(**options)
     with connection.open_with_landed(warehouse_paths(settings), settings) as con:
-        results.print_tables(catalogue.list_tables(con))
+        results.print_tables(catalogue.list_tables(con), is_whole=verbose)
 
 
 @cli.command()
-@click.argument("table")
+@click.argument("table", shell_complete=completing.tables)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @place_option
 def describe(table: str, as_json: bool, **options: Any) -> None:
-    """Describe a TABLE such as fct_turns: its grain, key, joins and columns, and which corpora fill them."""
+    """Describe a TABLE such as fct_turns.
+
+    The description has its grain, key, joins and columns, and which corpora fill them.
+    """
     from dialogue_warehouse.reading import catalogue, connection
     from dialogue_warehouse.terminal import results
 
@@ -153,9 +163,10 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 @result_options
 @place_option
 def search(words: tuple[str, ...], limit: int, selection: Selection, form: str | None, **options: Any) -> None:
-    """Find the utterances that have all WORDS, the best first; hits are in square brackets.
+    """Find the utterances that have all WORDS, the best first.
 
-    Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that begins so.
+    Hits are in square brackets. Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that
+    begins so.
 
     Example: dialogue-warehouse search '"movie tickets"' tonight --split train
     """
@@ -170,16 +181,16 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
 
 
 @cli.command()
-@click.argument("key")
+@click.argument("key", shell_complete=completing.keys)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
 @click.option("--url", "as_url", is_flag=True, help="Print the address of the row in the dashboard on this machine.")
 @place_option
 def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -> None:
-    """Show the dialogue that a KEY belongs to, with all annotations of each turn.
+    """Show the dialogue that a KEY belongs to.
 
-    KEY is the key of a dialogue, or of any row that belongs to one; that row is marked. In SQL: from
-    core.transcript(KEY).
+    It is shown with all annotations of each turn. KEY is the key of a dialogue, or of any row that belongs to one; that
+    row is marked. In SQL: from core.transcript(KEY).
     """
     from dialogue_warehouse.common import text
     from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
@@ -206,38 +217,53 @@ def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -
 @cli.command()
 @click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
 @click.option("--unexpected", is_flag=True, help="Only claims whose verdict or number is not the recorded one.")
+@verbose_option("Add who is quoted, the number of rows and the description.")
 @result_options
 @corpora_option
 @place_option
-def claims(verdict: str | None, unexpected: bool, form: str | None, **options: Any) -> None:
-    """Show the claims: what the corpora's documents say, what the data say, and the verdict.
+def claims(verdict: str | None, unexpected: bool, verbose: bool, form: str | None, **options: Any) -> None:
+    """Show what the documents claim, and what the data say.
 
-    The table has the main columns; --json and --csv have all: quote, document, SQL of the measurement, explanation.
+    --json and --csv have all columns: quote, document, SQL of the measurement, explanation.
     """
     from dialogue_warehouse.reading import connection, findings
     from dialogue_warehouse.reading.query import run_query
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
-    text = findings.claims_query(settings.only, verdict, unexpected, is_short=form in (None, "table"))
+    text = findings.claims_query(settings.only, verdict, unexpected, _detail(form, verbose))
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
-        printing.print_result(run_query(con, text), form, pager=_page)
+        result = run_query(con, text)
+        printing.print_result(result, form, pager=_page)
+        if not result.count():
+            click.echo(f"no such claim; the verdicts are {findings.verdicts(con, settings.only)}", err=True)
+
+
+def _detail(form: str | None, verbose: bool) -> Detail:
+    """Return how many columns are shown: all of them in a file."""
+    if form not in (None, "table"):
+        return "whole"
+    return "verbose" if verbose else "short"
 
 
 @cli.command()
-@click.option("--rule", help="Only violations of this rule.")
+@click.option("--rule", shell_complete=completing.rules, help="Only violations of this rule.")
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
+@verbose_option("Add the titles and threads of the rules.")
 @result_options
 @corpora_option
 @place_option
-def violations(rule: str | None, is_summary: bool, form: str | None, **options: Any) -> None:
-    """Show the violations: each row that breaks a rule, with its file, record and turn."""
+def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | None, **options: Any) -> None:
+    """Show each row that breaks a rule.
+
+    A row has its file, record and turn.
+    """
     from dialogue_warehouse.reading import connection, findings
     from dialogue_warehouse.reading.query import run_query
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
-    text = findings.violations_query(settings.only, rule, is_summary, is_short=form in (None, "table"))
+    text = findings.violations_query(settings.only, rule, is_summary, _detail(form, verbose))
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)
@@ -249,9 +275,10 @@ def violations(rule: str | None, is_summary: bool, form: str | None, **options: 
 @corpora_option
 @warehouse_option
 def verify(as_json: bool, **options: Any) -> None:
-    """Rebuild every upstream file from the core tables and compare it with the source.
+    """Rebuild every upstream file and compare it.
 
-    It needs the folder of a warehouse, because a copy of the published file does not say which files were read.
+    The files are rebuilt from the core tables and compared with those of the source. It needs the folder of a
+    warehouse, because a copy of the published file does not say which files were read.
     """
     from dialogue_warehouse.lineage import verifying
     from dialogue_warehouse.terminal.results import print_results
@@ -265,12 +292,14 @@ def verify(as_json: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.option("--corpus", required=True, help="Corpus whose files are written.")
+@click.option("--corpus", required=True, shell_complete=completing.corpus, help="Corpus whose files are written.")
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write them into, as TO/<path as published>.")
 @click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
 @place_option
 def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
-    """Write a corpus's upstream files, rebuilt from the core tables alone.
+    """Write the upstream files of a corpus again.
+
+    They are rebuilt from the core tables alone.
 
     If an existing file differs, nothing is written unless --force is given.
     """
@@ -282,14 +311,15 @@ def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
 
 
 @cli.command()
-@click.argument("key")
+@click.argument("key", shell_complete=completing.keys)
 @click.option("--source", type=Folder, help="Folder with the releases.  [default: the source of the build]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @place_option
 def trace(key: str, as_json: bool, **options: Any) -> None:
-    """Show where the row with a KEY comes from: source file, record, JSON pointer, and the JSON at that place.
+    """Show where the row with a KEY comes from.
 
-    KEY is a key of any table, such as an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
+    It has the source file, the record, the JSON pointer, and the JSON at that place. KEY is a key of any table, such as
+    an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
     """
     from dialogue_warehouse.lineage import tracing
     from dialogue_warehouse.terminal import results

@@ -31,7 +31,9 @@ from dialogue_warehouse.settings import MOST, Settings
 @corpora_option
 @warehouse_option
 def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
-    """Download the real releases to TO/<corpus_id>/<path>, and check them against the listed checksums.
+    """Download the real releases, and check them.
+
+    A file is written to TO/<corpus_id>/<path> and compared with the listed checksum.
 
     Complete files are skipped, interrupted downloads continue, and nothing is overwritten. If an address fails, the
     mirrors that source.toml lists are used.
@@ -65,7 +67,10 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 @corpora_option
 @warehouse_option
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
-    """Write generated releases; with --scale 1 they have the counts of the real ones."""
+    """Write generated releases.
+
+    With --scale 1 they have the counts of the real ones.
+    """
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.corpora import registry
     from pipelines.ingestion import simulating

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import Folder, cli, place_option, result_options, warehouse_paths
 from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.settings import Settings
@@ -20,7 +21,9 @@ MOST_SLOTS = 10
 
 
 @cli.command()
-@click.option("--corpus", required=True, help="Corpus that the predictions are about.")
+@click.option(
+    "--corpus", required=True, shell_complete=completing.corpus, help="Corpus that the predictions are about."
+)
 @click.option("--split", help="Split that the predictions are about: train, validation, test or none.")
 @click.option("--predictions", type=Predicted, metavar="PATH", help="File or folder of predictions: .json or .jsonl.")
 @click.option(

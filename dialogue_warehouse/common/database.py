@@ -47,9 +47,28 @@ ERROR_HINT = re.compile(r"^(Did you mean .*|Candidate bindings: .*)$", re.MULTIL
 class QueryError(InputError):
     """A query, a table name or a warehouse cannot be used. The message is one line."""
 
+    place: tuple[int, str] | None = None
+    """The line of the query that the message names, from 1, and the text at the place; None if it names none."""
 
-def one_line(error: BaseException, skipped_lines: int = 0) -> str:
-    """Return DuckDB's message in one line: the problem, its hint if there is one, and the position in the query."""
+
+def query_error(error: BaseException, skipped_lines: int = 0, hint: str | None = None) -> QueryError:
+    """Return DuckDB's error about a query in one line, with its place; `hint` replaces that of DuckDB."""
+    raised = QueryError(one_line(error, skipped_lines, hint))
+    raised.place = _place(str(error), skipped_lines)
+    return raised
+
+
+def _place(message: str, skipped_lines: int) -> tuple[int, str] | None:
+    """Return the line of the query that DuckDB's message shows, and the text that it marks there."""
+    place = ERROR_PLACE.search(message)
+    if place is None or int(place[2]) + skipped_lines <= 0:  # it is in the text that was put before the query
+        return None
+    start = len(place[4]) - len(place[1])
+    return int(place[2]) + skipped_lines, place[3][start : start + len(place[5])]
+
+
+def one_line(error: BaseException, skipped_lines: int = 0, hint: str | None = None) -> str:
+    """Return DuckDB's message in one line: the problem, a hint if there is one, and the position in the query."""
     message = str(error).strip() or type(error).__name__
     if NO_FILES in message:
         return REFUSED
@@ -58,15 +77,11 @@ def one_line(error: BaseException, skipped_lines: int = 0) -> str:
     if message.startswith("Traceback "):  # raised by our own file system
         return RAISED.findall(message)[-1]
     line = message.splitlines()[0].strip()
-    hint = ERROR_HINT.search(message)
-    if hint:
-        line = f"{line} {hint[1]}"
-    place = ERROR_PLACE.search(message)
-    if place and int(place[2]) + skipped_lines > 0:  # otherwise it is in the text that was put before the query
-        start = len(place[4]) - len(place[1])
-        line = (
-            f"{line} (line {int(place[2]) + skipped_lines}, at {place[3][start : start + len(place[5])] or 'its end'})"
-        )
+    found = ERROR_HINT.search(message)
+    if hint := hint or (found[1] if found else None):
+        line = f"{line} {hint}"
+    if place := _place(message, skipped_lines):
+        line = f"{line} (line {place[0]}, at {place[1] or 'its end'})"
     return line
 
 

@@ -183,7 +183,7 @@ def _precision_problem(defect: _DefectEntry) -> str | None:
 CLAIMS = "claims.toml"
 DEFECTS = Path(__file__).with_name("defects.toml")
 OF_THE_SOURCE = re.compile(r"\bcore\.source_(extras|quarantine)\b")
-"""Tables whose rows are no fault of the models: a new release may have any."""
+"""Tables of what the types do not declare: a new release may have rows there, and the models are right."""
 Severity = Literal["critical", "warning"]
 Voice = Literal["publisher", "paper", "other_project", "own_measurement"]
 """The author of the words that a claim quotes."""

@@ -19,6 +19,8 @@ LONGEST_EXAMPLE = 80
 """Maximum number of characters of an example."""
 FIRST_ROWS = 100
 """Number of rows that are searched for an example before the whole column."""
+PREFIX = re.compile(r"^(fct|dim)_")
+"""Beginning of a table's name that says its kind."""
 EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
@@ -257,14 +259,32 @@ def _catalog(con: Connection) -> list[_CatalogTable]:
 
 
 def _near(wanted: str, tables: list[_CatalogTable], warehouse: Path | None) -> str:
-    names = {f"{table.schema}.{table.table}".lower(): f"{table.schema}.{table.table}" for table in tables}
-    by_table = {table.table.lower(): f"{table.schema}.{table.table}" for table in tables}
-    candidates = by_table | names
-    near = difflib.get_close_matches(wanted, candidates, n=4, cutoff=0.75)
-    suggested = list(dict.fromkeys(candidates[name] for name in near))[:3]
-    if suggested:
-        return f"; did you mean {' or '.join(suggested)}?"
-    return f"; `{command('tables', warehouse=warehouse)}` lists all tables"
+    near = near_tables(wanted, [f"{table.schema}.{table.table}" for table in tables])
+    return f"; did you mean {near}?" if near else f"; `{command('tables', warehouse=warehouse)}` lists all tables"
+
+
+def table_names(con: Connection) -> list[str]:
+    """Return the names of the published and landed tables, with their schemas."""
+    return [f"{table.schema}.{table.table}" for table in _catalog(con)]
+
+
+def near_tables(wanted: str, names: Sequence[str]) -> str | None:
+    """Name up to three tables that a wrong name probably means, joined by "or"; None if there are none.
+
+    A table without its prefix, such as `turns` for core.fct_turns, comes before similar spellings. No table is near its
+    own name.
+    """
+    wanted = wanted.lower()
+    forms: dict[str, str] = {}
+    for name in names:
+        table = name.lower().partition(".")[2]
+        forms |= dict.fromkeys((name.lower(), table), name)
+        forms.setdefault(PREFIX.sub("", table), name)
+    if wanted in (form for name in names for form in (name.lower(), name.lower().partition(".")[2])):
+        return None
+    exact = [forms[form] for form in (wanted, f"{wanted}s") if form in forms]
+    near = difflib.get_close_matches(wanted, forms, n=4, cutoff=0.75)
+    return " or ".join((exact or list(dict.fromkeys(forms[form] for form in near)))[:3]) or None
 
 
 def _first_sentence(comment: str | None) -> str:

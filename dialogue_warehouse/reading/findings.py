@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.common.json_values import array_index
@@ -75,6 +75,12 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
         f"select '{table}' as name, {column} as found from core.{table}" for table, column in tables.items()
     )
     beginning = key.rstrip("/")
+    with_id = con.execute(
+        "select dialogue_key from core.dim_dialogues where dialogue_id = ? order by dialogue_key", [key]
+    ).fetchall()
+    if with_id:
+        named = ", ".join(f"'{found}'" for (found,) in with_id[:NAMED_KEYS])
+        return f"; it is the publisher's id of {named}{' …' if len(with_id) > NAMED_KEYS else ''}"
     while "/" in beginning:
         known = con.execute(f"select name from ({every_key}) where found = ? limit 1", [beginning]).fetchone()
         if known:
@@ -113,14 +119,41 @@ def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
     return there
 
 
-SHORT = (
-    "claims.claim_id, claims.corpus_id, claims.quotes_whom, checks.verdict, checks.judged_on, checks.is_as_recorded, "
-    "checks.rows_tested, claims.expected, checks.observed, claims.description"
-)
-WHOLE = "claims.*, checks.* exclude (claim_id, corpus_id)"
+LONGEST_NUMBER = 15
+"""Characters of a claim's expected and observed value in the shortest form: so the columns fit 80 characters."""
+UNEXPECTED = "(checks.observed ->> '$.unexpected') || coalesce(' of ' || (checks.observed ->> '$.of'), '')"
+Detail = Literal["short", "verbose", "whole"]
+"""The columns that a query returns: those that fit a terminal of 80 characters, the main ones, or all."""
 
 
-def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: bool, is_short: bool) -> str:
+def _elided(value: str) -> str:
+    """Return the SQL of a text without what a terminal has no place for."""
+    return f"if(length({value}) > {LONGEST_NUMBER}, left({value}, {LONGEST_NUMBER - 1}) || '…', {value})"
+
+
+_OBSERVED = f"if(starts_with(checks.observed, '{{'), {UNEXPECTED}, checks.observed)"
+CLAIMS: dict[Detail, str] = {
+    "short": (
+        f"claims.claim_id, claims.corpus_id, checks.verdict, {_elided('claims.expected')} as expected, "
+        f"{_elided(_OBSERVED)} as observed"
+    ),
+    "verbose": (
+        "claims.claim_id, claims.corpus_id, claims.quotes_whom, checks.verdict, checks.judged_on, "
+        "checks.is_as_recorded, checks.rows_tested, claims.expected, checks.observed, claims.description"
+    ),
+    "whole": "claims.*, checks.* exclude (claim_id, corpus_id)",
+}
+"""The columns of claims."""
+RULES: dict[Detail, str] = {
+    "short": "rule_id, corpus_id, kind, observed, expected",
+    "verbose": (
+        "rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded, title, upstream_reference"
+    ),
+}
+"""The columns of rules with their numbers of cases."""
+
+
+def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: bool, detail: Detail) -> str:
     """Return the query of claims with their verdicts, limited to corpora, a verdict, or unexpected verdicts."""
     conditions = _of_corpora("claims.corpus_id", corpora)
     if verdict:
@@ -128,7 +161,7 @@ def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: b
     if only_unexpected:
         conditions.append("not checks.is_as_recorded")
     return f"""
-        select {SHORT if is_short else WHOLE}
+        select {CLAIMS[detail]}
         from quality.claims as claims
         inner join quality.claim_checks as checks
             on claims.claim_id = checks.claim_id
@@ -137,18 +170,34 @@ def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: b
     """
 
 
-def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool, is_short: bool) -> str:
+def verdicts(con: Connection, corpora: Iterable[str]) -> str:
+    """Say how many claims have which verdict, and why a number of generated files proves nothing."""
+    found = con.execute(
+        f"""
+        select verdict, count(*) as claims, bool_and(judged_on = 'generated') as is_generated
+        from quality.claim_checks
+        {_where(_of_corpora("corpus_id", corpora))}
+        group by verdict
+        order by claims desc, verdict
+        """
+    ).fetchall()
+    text = ", ".join(f"{claims:,} {verdict}" for verdict, claims, _ in found) or "none"
+    if found and all(is_generated for *_, is_generated in found):
+        text += "; the data are generated: only a real release can refute its documents"
+    return text
+
+
+def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool, detail: Detail) -> str:
     """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule.
 
-    Unless it is short, each case says whether its corpus was generated.
+    If it is whole, each case says whether its corpus was generated.
     """
     conditions = _of_corpora("corpus_id", corpora)
     if rule:
         conditions.append(f"rule_id = {literal(rule)}")
     if is_summary:
         return f"""
-            select rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded, title,
-                upstream_reference
+            select {RULES.get(detail, RULES["verbose"])}
             from quality.violation_rules
             {_where(conditions)}
             order by kind, corpus_id nulls first, rule_id
@@ -158,7 +207,7 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
         "as is_generated"
     )
     return f"""
-        select {"*" if is_short else f"*, {generated}"}
+        select {f"*, {generated}" if detail == "whole" else "*"}
         from quality.violations as violations
         {_where(conditions)}
         order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence

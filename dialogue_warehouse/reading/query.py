@@ -7,6 +7,7 @@ thread waits for its end, for Ctrl-C or for the timeout.
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from duckdb import sqltypes
 
-from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, one_line
+from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, literal, one_line, query_error
 from dialogue_warehouse.errors import require_extra
-from dialogue_warehouse.reading import values
+from dialogue_warehouse.reading import catalogue, values
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.values import distinct
 
@@ -134,8 +135,8 @@ class QueryResult:
     def _refused(self, error: Exception, statement: str) -> QueryError:
         """Describe in one line why a run failed; if memory ran out, name the setting that raises the limit."""
         before = values.LINES_BEFORE if statement != self.statement else 0
-        line = one_line(error, self.skipped_lines - before)
-        return QueryError(f"{line}; DIALOGUE_QUERY_MEMORY_LIMIT allows more" if OUT_OF_MEMORY in line else line)
+        hint = "DIALOGUE_QUERY_MEMORY_LIMIT allows more." if OUT_OF_MEMORY in str(error) else None
+        return query_error(error, self.skipped_lines - before, hint)
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """Return the query as DuckDB's relation."""
@@ -167,7 +168,30 @@ def run_query(
         return replace(result, columns=distinct(relation.columns), types=tuple(relation.types))
     except duckdb.Error as error:
         placed = error if parameters else _with_place(con, statement, error)
-        raise QueryError(one_line(placed, skipped_lines)) from error
+        raise query_error(placed, skipped_lines, _hint(con, statement, error)) from error
+
+
+def _hint(con: Connection, statement: str, error: duckdb.Error) -> str | None:
+    """Return what the query probably means: a published table with a similar name, or a text in wrong quotes."""
+    if isinstance(error, duckdb.CatalogException):
+        tables = catalogue.table_names(con)
+        with contextlib.suppress(duckdb.Error):
+            for name in sorted(con.get_table_names(statement)):
+                if near := catalogue.near_tables(name, tables):
+                    return f"Did you mean {near}?"
+    if isinstance(error, duckdb.BinderException):
+        found = con.execute("select distinct lower(column_name) from duckdb_columns()").fetchall()
+        columns = {name for (name,) in found}
+        unknown = [name for name in _quoted(statement) if name.lower() not in columns]
+        return f"A text has single quotes: {literal(unknown[0])}." if unknown else None
+    return None
+
+
+def _quoted(statement: str) -> list[str]:
+    """Return the names in double quotes, in their order."""
+    data = statement.encode()
+    starts = [start for start, kind in duckdb.tokenize(statement) if kind is duckdb.token_type.identifier]
+    return [found[1].decode() for start in starts if (found := re.match(rb'"([^"]+)"', data[start:]))]
 
 
 def _with_place(con: Connection, statement: str, error: duckdb.Error) -> duckdb.Error:

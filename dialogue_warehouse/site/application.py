@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from dialogue_warehouse.reading import dialogue_parts, dialogues
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import asking, browsing, finding, quality, report
-from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, LastResort, is_from_elsewhere
+from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, LastResort, is_from_elsewhere, policy_with_editor
 from dialogue_warehouse.site.published import Build, BusyError, Published, bound, file_name
 from dialogue_warehouse.site.query_process import FORMS, Answer, Question
 from dialogue_warehouse.site.running import RUNNING, Workers
@@ -52,6 +53,7 @@ WHOLE = ("index.html", "corpora.html", "changes.html", "expectations.html", "dic
 SCRIPTS = {
     "report.js": "text/javascript",
     "site.js": "text/javascript",
+    "editor.js": "text/javascript",
     "report.css": "text/css",
     "site.css": "text/css",
 }
@@ -196,7 +198,7 @@ class Site:
         """Answer with the page of SQL, and the answer to the query of the address."""
         query = request.query_params.get("query", "")
         elsewhere = is_from_elsewhere(request)
-        answer = None
+        answer, nonce = None, secrets.token_urlsafe(16)
         if query.strip() and not elsewhere:
             answer = await _while_read(request, self.answer(query))
             if answer is None:
@@ -204,13 +206,14 @@ class Site:
 
         def make(build: Build, con: Connection) -> dict[str, Any]:
             tables = build.kept("columns", lambda: asking.read_columns(con))
-            values = {"tables": tables, "notice": NOT_RUN if query.strip() and elsewhere else ""}
+            values = {"tables": tables, "notice": NOT_RUN if query.strip() and elsewhere else "", "nonce": nonce}
+            values["words"] = asking.words(tables, build.kept("keywords", lambda: asking.read_keywords(con)))
             return asking.page(query, answer, dict(request.query_params)) | values
 
         text = await run_in_threadpool(
             self.published.read, lambda build, con: self._render(build, "sql.html", "sql", make(build, con))
         )
-        return HTMLResponse(text, headers={"Cache-Control": "no-store"})
+        return HTMLResponse(text, headers={"Cache-Control": "no-store"} | policy_with_editor(nonce))
 
     async def answer(self, query: str) -> Answer:
         """Run a query in a process, and return its first rows or its error."""

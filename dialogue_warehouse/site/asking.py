@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 from dialogue_warehouse.common.files import read_regular
@@ -18,8 +18,6 @@ from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 CHARTS = ("none", "bars", "lines", "points")
 MOST_BARS = 100
-PLACE = re.compile(r"\(line (\d+), at (.*)\)", re.DOTALL)
-"""The place of an error in its message."""
 WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 320, 80, 28, 10
 TICKS = 5
 
@@ -41,6 +39,16 @@ def read_columns(con: Connection) -> dict[str, list[str]]:
     return dict(columns.fetchall())
 
 
+def read_keywords(con: Connection) -> list[str]:
+    """Return the keywords of SQL."""
+    return [word for (word,) in con.execute("select keyword_name from duckdb_keywords() order by all").fetchall()]
+
+
+def words(tables: dict[str, list[str]], keywords: list[str]) -> str:
+    """Return the words that the editor completes, as JSON."""
+    return msgspec.json.encode({"tables": tables, "keywords": keywords}).decode()
+
+
 def questions() -> dict[str, str]:
     """Return the ready questions: their titles and SQL."""
     return {path.stem.replace("_", " "): read_regular(path).decode() for path in example_queries()}
@@ -54,7 +62,7 @@ def page(query: str, answer: Answer | None, asked: dict[str, str]) -> dict[str, 
     return {
         "query": query or FIRST,
         "answer": answer,
-        "place": place_of(query, answer.error) if answer and answer.error else None,
+        "place": divide_line(query, answer.place) if answer and answer.place else None,
         "numbers": numbers,
         "charts": CHARTS,
         "chart": draw(answer, numbers, asked) if answer and answer.rows else {},
@@ -63,15 +71,15 @@ def page(query: str, answer: Answer | None, asked: dict[str, str]) -> dict[str, 
     }
 
 
-def place_of(query: str, error: str) -> dict[str, Any] | None:
+def divide_line(query: str, place: tuple[int, str]) -> dict[str, Any] | None:
     """Return the line of the query that an error names, divided at its place."""
-    found = PLACE.search(error)
     lines = query.splitlines()
-    if found is None or not 0 < int(found[1]) <= len(lines):
+    number, at = place
+    if number > len(lines):
         return None
-    line, at = lines[int(found[1]) - 1], found[2]
+    line = lines[number - 1]
     before, there, after = line.rpartition(at) if line.count(at) == 1 else (line, "", "")
-    return {"number": int(found[1]), "before": before if there else line, "at": there, "after": after if there else ""}
+    return {"number": number, "before": before if there else line, "at": there, "after": after if there else ""}
 
 
 def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str, Any]:

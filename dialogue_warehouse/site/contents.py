@@ -259,7 +259,7 @@ class Reading:
     @functools.cached_property
     def claims(self) -> list[Row]:
         """The claims."""
-        query = findings.claims_query((), verdict=None, only_unexpected=False, is_short=False)
+        query = findings.claims_query((), verdict=None, only_unexpected=False, detail="whole")
         return read_rows(self._con, query)
 
     @functools.cached_property

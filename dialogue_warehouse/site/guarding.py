@@ -22,7 +22,7 @@ from dialogue_warehouse.errors import first_line
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine for itself."""
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "default-src 'none'; style-src 'self'{styles}; script-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 ALONE = (
@@ -31,15 +31,22 @@ ALONE = (
 )
 """The policy of a page with scripts inside it: it runs apart from this server's other pages, and loads nothing."""
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": POLICY.format(styles=""),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+WITH_EDITOR = " 'nonce-{nonce}'; style-src-attr 'unsafe-inline'"
+"""The styles of a page with the editor: it adds a style sheet that has the nonce, and styles of its own elements."""
 ELSEWHERE = ("cross-site", "same-site")
 """The words with which a browser says that another site sent the user here."""
+
+
+def policy_with_editor(nonce: str) -> dict[str, str]:
+    """Return the header of a page with the editor."""
+    return {"Content-Security-Policy": POLICY.format(styles=WITH_EDITOR.format(nonce=nonce))}
 
 
 def name_of(host: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.common.processes import end_with_parent
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
@@ -47,6 +48,8 @@ class Answer(msgspec.Struct):
     """The first line of an answer: its columns, or the error."""
 
     error: str | None = None
+    place: tuple[int, str] | None = None
+    """The line of the query that the error names, and the text there."""
     columns: list[str] = []
     is_number: list[bool] = []
     """True for each column whose shown values are all numbers."""
@@ -103,7 +106,7 @@ def main() -> None:
         else:
             _download(result, question.form, out)
     except InputError as error:
-        _write_line(out, Answer(error=str(error)))
+        _write_line(out, Answer(error=str(error), place=error.place if isinstance(error, QueryError) else None))
 
 
 def _download(result: QueryResult, form: str, out: BinaryIO) -> None:

@@ -44,7 +44,7 @@ def one_before(paths: WarehousePaths, build_id: str) -> str:
     names = kept_builds(paths)
     place = names.index(build_id)
     if place == 0:
-        raise InputError(f"{build_id}: no earlier build is kept")
+        raise InputError(f"build {build_id} is the oldest of the kept builds, so there is none to go back to")
     return names[place - 1]
 
 

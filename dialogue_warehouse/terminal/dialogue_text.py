@@ -249,7 +249,8 @@ def _answers(answers: Sequence[dialogue_parts.Answer], mark: dialogue_parts.Mark
         is_marked = mark is not None and mark.shown_key in (answer.vote_key, answer.response_key)
         told = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
         chosen = Text("chosen", style="green") if answer.is_selected else ""
-        table.add_row(_mark(is_marked), str(answer.votes), chosen, visible(answer.option), told)
+        votes = "-" if answer.votes is None else str(answer.votes)
+        table.add_row(_mark(is_marked), votes, chosen, visible(answer.option), told)
     return table
 
 

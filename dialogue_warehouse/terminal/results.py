@@ -19,21 +19,27 @@ from dialogue_warehouse.lineage.verifying import Verified
 from dialogue_warehouse.reading.catalogue import Filling, TableDescription, TableSummary
 from dialogue_warehouse.reading.changes import Changes
 from dialogue_warehouse.reading.dialogue_parts import GENERATED
-from dialogue_warehouse.terminal.printing import make_console
+from dialogue_warehouse.terminal.printing import COLUMN_PADDING, NARROWEST_COLUMN, make_console
 
 WIDEST_TYPE = 40
 """Characters per line of a column's type; a nested type takes several lines."""
 
 
-def print_tables(tables: list[TableSummary], console: Console | None = None) -> None:
-    """Print the list of tables."""
+def print_tables(tables: list[TableSummary], console: Console | None = None, is_whole: bool = False) -> None:
+    """Print the list of tables, a line for each table unless the descriptions are shown whole."""
     console = console or make_console()
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("table", no_wrap=True)
     grid.add_column("rows", justify="right", no_wrap=True)
     grid.add_column("description")
-    for table in tables:
-        grid.add_row(f"{table.schema}.{table.table}", f"{table.rows:,}", Text(table.summary))
+    names = [f"{table.schema}.{table.table}" for table in tables]
+    counts = [f"{table.rows:,}" for table in tables]
+    left = console.width - max(map(len, (*names, "table"))) - max(map(len, (*counts, "rows"))) - 3 * COLUMN_PADDING - 1
+    for table, name, count in zip(tables, names, counts, strict=True):
+        summary = Text(table.summary)
+        if not is_whole:
+            summary.truncate(max(left, NARROWEST_COLUMN), overflow="ellipsis")
+        grid.add_row(name, count, summary)
     console.print(grid)
 
 

@@ -37,8 +37,13 @@ WORDS = tuple(
 """The SQL keywords that are completed."""
 PROMPT, CONTINUED = "sql> ", "...> "
 HELP = """a query ends with ; and may have several lines; Tab completes, the arrow keys go through the history
-  \\d            list the tables          \\d TABLE   describe a table
-  \\x            turn vertical on or off  \\q         leave, like Ctrl-D"""
+  .tables        list the tables          .schema TABLE  describe a table
+  .mode          turn vertical on or off  .quit          leave, like Ctrl-D
+The commands of psql work, too: \\d, \\d TABLE, \\x, \\q."""
+PSQL = {"\\d": ".tables", "\\dt": ".tables", "\\x": ".mode", "\\q": ".quit", "\\?": ".help", "\\h": ".help"}
+"""The commands that psql has another name for."""
+BARE = {"exit": ".quit", "quit": ".quit", "help": ".help"}
+"""The commands that are known without a dot."""
 
 
 class Names(Completer):
@@ -96,11 +101,11 @@ class Shell:
 
     def answer(self, text: str) -> bool:
         """Execute the input; return False if it was to leave. An error is one line, and the shell continues."""
-        text = text.strip()
-        if text.rstrip(";").lower() in ("\\q", "exit", "quit"):
+        command, argument = _command(text)
+        if command == ".quit":
             return False
         try:
-            self._run(text)
+            self._run(command, argument, text.strip())
         except InputError as error:
             cause = damage.cause_of(error, WarehousePaths(self.settings.warehouse)) or error
             print(visible_lines(f"error: {cause}"))
@@ -108,23 +113,34 @@ class Shell:
             print("interrupted")
         return True
 
-    def _run(self, text: str) -> None:
-        command, _, argument = text.rstrip(";").partition(" ")
+    def _run(self, command: str | None, argument: str, text: str) -> None:
         match command:
-            case "":
-                return
-            case "\\d" if argument.strip():
+            case ".schema" if argument:
                 results.print_description(catalogue.describe_table(self.con, argument, self.settings.warehouse))
-            case "\\d":
+            case ".tables" | ".schema":
                 results.print_tables(catalogue.list_tables(self.con))
-            case "\\x":
+            case ".mode":
                 self.form = None if self.form == "vertical" else "vertical"
                 print("vertical" if self.form else "vertical only if a table does not fit")
-            case "help" | "\\?" | "\\h":
+            case ".help":
                 print(HELP)
-            case _:
+            case None if text:
                 result = run_query(self.con, text, timeout=self.settings.query_timeout)
                 printing.print_result(result, self.form, pager=self.pager)
+            case None:
+                return
+            case _:
+                print(visible_lines(f"error: there is no command {command}; .help lists the commands"))
+
+
+def _command(text: str) -> tuple[str | None, str]:
+    """Return the command of the shell that the input is, and its argument; None for a query."""
+    word, _, argument = text.strip().rstrip(";").partition(" ")
+    word, argument = word.lower(), argument.strip()
+    if argument and word in ("\\d", "\\dt"):
+        return ".schema", argument
+    word = PSQL.get(word) or (word if argument else BARE.get(word, word))
+    return (word, argument) if word.startswith((".", "\\")) else (None, "")
 
 
 def run_shell(
@@ -172,7 +188,7 @@ def _bindings() -> KeyBindings:
 def is_complete(text: str) -> bool:
     """Tell if the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
     text = text.strip()
-    return not text or text.endswith(";") or text.startswith("\\") or text.lower() in ("exit", "quit", "help")
+    return not text or text.endswith(";") or _command(text)[0] is not None
 
 
 def _history(file: Path) -> History:

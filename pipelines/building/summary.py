@@ -149,7 +149,7 @@ def print_summary(summary: Summary) -> None:
         console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)
     console.print(f"next: {command('tables', warehouse=root)}", markup=False, soft_wrap=True)
     console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", markup=False, soft_wrap=True)
-    if summary.places:
+    if summary.places and not summary.is_unchanged:  # the build before has listed them
         fetch = command("fetch", warehouse=root)
         console.print(
             f"this was a generated sample; `{fetch}` downloads the real releases, or by hand:",

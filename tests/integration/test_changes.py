@@ -273,7 +273,10 @@ def test_unreadable_build_is_reported_in_one_line(paths: WarehousePaths) -> None
 def test_command_compares_the_published_build_with_the_one_before(paths: WarehousePaths) -> None:
     published = builds.published_build(paths)[0]
     alone = run_command("diff", "--warehouse", paths.root)
-    assert (alone.returncode, alone.stderr) == (2, f"error: {published}: no earlier build is kept\n")
+    assert (alone.returncode, alone.stderr) == (
+        2,
+        f"error: build {published} is the oldest of the kept builds, so there is none to go back to\n",
+    )
     (gone,) = first_keys(paths, 1)
     alter(paths, f"delete from core.fct_turns where turn_key = '{gone}'")
     assert retention.kept_builds(paths) == [published, OTHER]

@@ -67,7 +67,7 @@ def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePa
 
 def test_first_build_cannot_be_rolled_back(paths: WarehousePaths) -> None:
     roll_back(paths, BUILDS[0])
-    with pytest.raises(InputError, match="no earlier build is kept"):
+    with pytest.raises(InputError, match="the oldest of the kept builds"):
         roll_back(paths)
 
 
@@ -142,7 +142,10 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     index = folder / "reports" / "index.html"
     index.write_text(index.read_text().replace(f'content="{first}"', 'content="later"'))
     alone = run_command("rollback", "--warehouse", folder)
-    assert (alone.returncode, alone.stderr) == (2, f"error: {first}: no earlier build is kept\n")
+    assert (alone.returncode, alone.stderr) == (
+        2,
+        f"error: build {first} is the oldest of the kept builds, so there is none to go back to\n",
+    )
     make_build(WarehousePaths(folder), BUILDS[0])
     back = run_command("rollback", "--warehouse", folder)
     published, renewed = back.stdout.splitlines()

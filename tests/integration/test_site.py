@@ -26,7 +26,7 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths, example_queries
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
 from dialogue_warehouse.site.application import MENU, WHOLE, application
-from dialogue_warehouse.site.asking import place_of
+from dialogue_warehouse.site.asking import divide_line
 from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.query_process import SHOWN
 from dialogue_warehouse.storage import publication
@@ -261,10 +261,9 @@ def test_refused_query_says_why(client: TestClient, query: str, told: str) -> No
 
 def test_place_of_an_error_is_marked() -> None:
     query = "select 1,\n  nothing_here from fct_turns"
-    place = place_of(query, "Binder Error: … (line 2, at nothing_here)")
+    place = divide_line(query, (2, "nothing_here"))
     assert place == {"number": 2, "before": "  ", "at": "nothing_here", "after": " from fct_turns"}
-    assert place_of(query, "no place") is None
-    assert place_of(query, "of another text (line 7, at x)") is None
+    assert divide_line(query, (7, "x")) is None
 
 
 def test_query_without_rows_says_so(client: TestClient) -> None:
@@ -362,10 +361,26 @@ def test_link_of_another_site_runs_no_query(client: TestClient, site: str) -> No
 
 
 def test_every_answer_has_a_strict_policy(client: TestClient) -> None:
-    for path in ("/", "/dialogues", "/sql?query=select+1", "/site.js", "/nothing", "/answer.csv?query=select+1"):
+    for path in ("/", "/dialogues", "/site.js", "/nothing", "/answer.csv?query=select+1"):
         answer = client.get(path)
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+def test_page_with_the_editor_allows_its_style_sheet_and_no_other(client: TestClient) -> None:
+    policies = []
+    for _ in range(2):
+        answer = client.get("/sql?query=select+1")
+        assert {name: answer.headers[name] for name in HEADERS if name != "Content-Security-Policy"} == {
+            name: value for name, value in HEADERS.items() if name != "Content-Security-Policy"
+        }
+        policy = answer.headers["Content-Security-Policy"]
+        (nonce,) = re.findall("'nonce-([^']{20,})'", policy)
+        assert f'data-nonce="{nonce}"' in answer.text
+        added = f" 'nonce-{nonce}'; style-src-attr 'unsafe-inline'"
+        assert policy.replace(added, "") == HEADERS["Content-Security-Policy"]
+        policies.append(policy)
+    assert policies[0] != policies[1]
 
 
 @pytest.mark.parametrize("name", [name for name, _ in MENU])

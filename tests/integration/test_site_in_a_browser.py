@@ -142,6 +142,33 @@ def test_marked_row_is_in_sight(sample: Site) -> None:
             assert (sample.foreign(visit), visit.problems) == ([], []), key
 
 
+def test_key_of_a_dialogue_and_link_to_a_turn_are_copied(sample: Site) -> None:
+    visit = sample.open("/dialogues?key=sgd/dev/1_00000")
+    sample.browser.evaluate(
+        "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }"
+    )
+    sample.browser.evaluate("document.querySelector('h1 .copy').click()")
+    sample.once("window.copied === 'sgd/dev/1_00000'")
+    sample.browser.evaluate("document.querySelectorAll('.who .copy')[2].click()")
+    sample.once("window.copied?.startsWith('http')")
+    link = sample.browser.evaluate("window.copied")
+    assert visit.problems == []
+    sample.browser.open(link, 1280, "light")
+    sample.once("document.querySelector('.turn[data-marked]')?.dataset.row === 'sgd/dev/1_00000/2'")
+
+
+def test_print_has_the_dialogue_alone(sample: Site) -> None:
+    sample.open("/dialogues?key=sgd/dev/1_00000")
+    shown = "(one) => [...document.querySelectorAll(one)].some((part) => part.checkVisibility())"
+    sample.browser.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert sample.browser.evaluate(f"({shown})('.dialogue .turn')")
+        for part in ("nav", ".list", ".finding", ".copy", ".paging"):
+            assert not sample.browser.evaluate(f"({shown})({part!r})"), part
+    finally:
+        sample.browser.send("Emulation.setEmulatedMedia", media="")
+
+
 def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.open("/dialogues?corpus=sgd")
     sample.key("/")
@@ -164,15 +191,65 @@ def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.once(f"document.title !== {json.dumps(first)}")
 
 
+EDITOR = "document.querySelector('.cm-content')"
+
+
+def write(site: Site, text: str) -> None:
+    """Replace the text of the editor."""
+    site.once(f"Boolean({EDITOR})")
+    site.browser.evaluate(f"{EDITOR}.focus(); getSelection().selectAllChildren({EDITOR})")
+    site.browser.send("Input.insertText", text=text)
+
+
 def test_control_and_enter_run_the_query_and_back_brings_the_one_before(sample: Site) -> None:
     sample.open("/sql?query=select+111+as+n")
-    sample.browser.evaluate("document.getElementById('query').focus()")
-    sample.browser.evaluate("document.getElementById('query').value = 'select 222 as n'")
+    write(sample, "select 222 as n")
     sample.key("Enter", modifiers=2)
     sample.once("document.querySelector('.answer td')?.innerText.trim() === '222'")
     sample.browser.evaluate("history.back()")
     sample.once("document.querySelector('.answer td')?.innerText.trim() === '111'")
+    sample.once(f"{EDITOR}?.innerText === 'select 111 as n'")
     assert sample.browser.evaluate("document.getElementById('query').value") == "select 111 as n"
+
+
+@pytest.mark.parametrize(
+    ("written", "typed", "offered"),
+    [
+        ("from fct_tur", "n", "fct_turns"),
+        ("select 1 from fct_turns where utt", "e", "utterance"),
+        ("sel", "e", "select"),
+    ],
+)
+def test_editor_completes_tables_columns_and_keywords(sample: Site, written: str, typed: str, offered: str) -> None:
+    visit = sample.open("/sql?query=select+1")
+    write(sample, written)
+    sample.key(typed)
+    sample.once("Boolean(document.querySelector('.cm-tooltip-autocomplete'))")
+    assert offered in sample.browser.evaluate(
+        "[...document.querySelectorAll('.cm-completionLabel')].map((one) => one.innerText)"
+    )
+    assert visit.problems == []
+
+
+def test_editor_marks_the_place_of_an_error(sample: Site) -> None:
+    sample.open(f"/sql?{urllib.parse.urlencode({'query': 'select 1,' + chr(10) + '  nothing_here from fct_turns'})}")
+    sample.once("document.querySelector('.cm-line .wrong')?.innerText === 'nothing_here'")
+
+
+def test_queries_of_this_browser_are_listed_until_they_are_forgotten(sample: Site) -> None:
+    listed = "[...document.querySelectorAll('#earlier li')].map((one) => one.textContent)"
+    sample.open("/sql?query=select+1")
+    sample.browser.evaluate("localStorage.clear()")
+    for query in ("select+333+as+n", "select+444+as+n", "select+nothing", "select+333+as+n"):
+        sample.open(f"/sql?query={query}")
+    assert sample.browser.evaluate(listed) == ["select 333 as n", "select 444 as n"]
+    sample.browser.evaluate("document.querySelectorAll('#earlier a')[1].click()")
+    sample.once("document.querySelector('.answer td')?.innerText.trim() === '444'")
+    sample.once("!document.getElementById('earlier').hidden")
+    sample.browser.evaluate("document.querySelector('#earlier button').click()")
+    assert sample.browser.evaluate("document.getElementById('earlier').hidden")
+    sample.open("/sql")
+    assert sample.browser.evaluate(listed) == []
 
 
 def test_complete_answer_is_downloaded(sample: Site, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ document.addEventListener("keydown", (event) => {
     field.form.requestSubmit();
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [contenteditable]")) return;
   if (event.key === "/") {
     const search = document.querySelector("[data-focus], [name=search]");
     if (!search) return;
@@ -32,3 +32,27 @@ window.addEventListener("pageshow", () => {
 const list = document.querySelector(".reading .list");
 const open = list?.querySelector("[data-open]");
 if (open && list.scrollHeight > list.clientHeight) list.scrollTop = open.offsetTop - list.clientHeight / 3;
+
+// A button on each turn copies its address, and one beside the dialogue its key.
+function copying(name, text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = name;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = name; }, 1500);
+  });
+  return button;
+}
+
+if (navigator.clipboard) {
+  for (const turn of document.querySelectorAll(".turn[data-row]")) {
+    const link = `${location.origin}/?key=${encodeURIComponent(turn.dataset.row)}`;
+    turn.querySelector(".who").append(" ", copying("copy link", link));
+  }
+  for (const dialogue of document.querySelectorAll(".dialogue[data-row]")) {
+    dialogue.querySelector("h1").append(" ", copying("copy key", dialogue.dataset.row));
+  }
+}

@@ -132,7 +132,7 @@ def test_error_for_the_folder_of_one_corpus_names_its_parent(tmp_path):
 
 def test_suggestion_for_a_table_works(con):
     """In a query and in `describe`."""
-    with pytest.raises(InputError, match='Did you mean "fct_turns"') as refused:
+    with pytest.raises(InputError, match=r"Did you mean core\.fct_turns") as refused:
         query.run_query(con, "from core.fct_turn")
     assert "\n" not in str(refused.value)
     assert run(con, "from fct_turns")

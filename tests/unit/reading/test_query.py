@@ -84,7 +84,12 @@ def test_other_statements_are_rejected_in_one_line(con, text, message):
         ("-- why\nselect 1,\n  'ü' || nope", "missing (line 3, at nope)"),
         ("\n\n  selec 1", "(line 3, at selec)"),
         ("\nselect 1,\n cast(utterance as integer) from core.fct_turns", "(line 3, at cast(utterance as integer))"),
-        ("select * from core.fct_turn", 'Did you mean "fct_turns"? (line 1, at core.fct_turn)'),
+        ("select * from core.fct_turn", "Did you mean core.fct_turns? (line 1, at core.fct_turn)"),
+        ("select * from Turns", "Did you mean core.fct_turns? (line 1, at Turns)"),
+        (
+            'select 1 from core.fct_turns where utterance = "Hi there"',
+            "A text has single quotes: 'Hi there'. (line 1, at \"Hi there\")",
+        ),
         ("selec 1", 'Parser Error: syntax error at or near "selec" (line 1, at selec)'),
         ("select cast(utterance as integer) from core.fct_turns", "Could not convert string 'Hi' to INT32"),
         ("select * from read_text('/etc/passwd')", "a query can neither read nor write files"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
@@ -43,3 +44,31 @@ def test_shell_answers_multiline_queries_and_continues_after_an_error(paths, con
 def test_shell_works_without_a_history_file(tmp_path):
     (tmp_path / "file").write_text("")
     assert type(shell._history(tmp_path / "file" / "history")).__name__ == "InMemoryHistory"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (".tables", "core.fct_turns"),
+        (".schema fct_turns;", "What was said."),
+        ("\\d fct_turns", "What was said."),
+        (".mode", "vertical"),
+        ("help", ".schema TABLE"),
+        (".nothing", "error: there is no command .nothing; .help lists the commands"),
+        ("select * from turns;", "Did you mean core.fct_turns?"),
+    ],
+)
+def test_commands_are_those_of_other_sql_shells(paths, con, capsys, typed: str, said: str) -> None:
+    assert shell.is_complete(typed)
+    assert shell.Shell(con, Settings(warehouse=paths.root)).answer(typed)
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", [".quit", "quit;", "exit", "\\q"])
+def test_shell_ends(paths, con, typed: str) -> None:
+    assert shell.is_complete(typed)
+    assert not shell.Shell(con, Settings(warehouse=paths.root)).answer(typed)
+
+
+def test_query_with_the_word_of_a_command_is_a_query() -> None:
+    assert not shell.is_complete("help me from fct_turns")
