@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,7 @@ from dialogue_warehouse.exporting import chat, losses
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.reading import connection, dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.dialogues import read_dialogues
+from dialogue_warehouse.reading.dialogues import stream_dialogues
 from dialogue_warehouse.reading.selection import NO_SPLIT
 from dialogue_warehouse.reading.selection import Dialogue as Selected
 
@@ -219,10 +220,10 @@ class Dialogues:
             con = connection.another(self._con)
         except duckdb.ConnectionException as error:
             raise InputError("the warehouse of these dialogues is closed; open it again") from error
-        with con:
-            for batch in batches(self._selected, BATCH_TURNS):
-                for read in read_dialogues(con, [one.key for one in batch]):
-                    yield with_methods(read, self._read)
+        keys = ([one.key for one in batch] for batch in batches(self._selected, BATCH_TURNS))
+        with con, closing(stream_dialogues(con, keys)) as found:
+            for read in found:
+                yield with_methods(read, self._read)
 
     def __repr__(self) -> str:
         corpora = sorted({one.corpus_id for one in self._selected})

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
+
+import msgspec
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.dialogue_rows import Rows, read_many, read_rows_of
+from dialogue_warehouse.reading.dialogue_rows import Batch, Rows, read_batch
 from dialogue_warehouse.reading.findings import Row, find_row, read_rows
 
 Steps = dict[str, tuple[int, ...]]
@@ -29,35 +32,49 @@ def steps_of_acts(steps: list[Row], guideline_key: str | None) -> Steps:
     return found
 
 
+class _Result(msgspec.Struct, gc=False):
+    """A result of a call, as DuckDB writes it."""
+
+    key: str
+    entity: dict[str, str | None]
+
+
+SPANS = msgspec.json.Decoder(tuple[dialogue_parts.Span, ...])
+ACTS = msgspec.json.Decoder(tuple[dialogue_parts.Act, ...])
+STATE_SLOTS = msgspec.json.Decoder(tuple[dialogue_parts.StateSlot, ...])
+RESULTS = msgspec.json.Decoder(tuple[_Result, ...])
+
+
 class Annotations:
     """The spans, acts, states and calls of several dialogues, by turn."""
 
-    def __init__(self, con: Connection, keys: Sequence[str], steps: dict[str, Steps]) -> None:
-        """Read them; `steps` has the steps of each dialogue."""
-        self.spans = _spans(read_many(con, "spans", keys))
-        self.acts = _acts(read_many(con, "acts", keys), steps)
-        self.states = _states(read_many(con, "frames", keys), _state_slots(read_many(con, "state_slots", keys)))
-        results = _results(read_many(con, "results", keys))
-        self.calls = _calls(read_many(con, "calls", keys), _parameters(read_many(con, "parameters", keys)), results)
+    def __init__(self, many: dict[str, list[tuple[Any, ...]]]) -> None:
+        """Make them of the rows of MANY."""
+        self.spans = {turn_key: SPANS.decode(text) for turn_key, text in many["spans"]}
+        self.acts = {turn_key: ACTS.decode(text) for turn_key, text in many["acts"]}
+        self.states = _states(many["frames"], {key: STATE_SLOTS.decode(text) for key, text in many["state_slots"]})
+        results = {(turn_key, frame): RESULTS.decode(text) for turn_key, frame, text in many["results"]}
+        self.calls = _calls(many["calls"], _parameters(many["parameters"]), results)
 
 
-def read_turns(
-    con: Connection, keys: Sequence[str], rows: dict[str, Rows], violations: dict[str, dict[int | None, Violations]]
+def turns_of(
+    batch: Batch, rows: dict[str, Rows], violations: dict[str, dict[int | None, Violations]]
 ) -> dict[str, list[dialogue_parts.Turn]]:
     """Return the turns of each dialogue in order."""
+    read = Annotations(batch.many)
     steps = {key: steps_of_acts(one.of["steps"], one.head["guideline_key"]) for key, one in rows.items()}
-    read = Annotations(con, keys, steps)
     selections = {key: _selections(one) for key, one in rows.items() if one.of["selections"]}
     candidates = {key: _candidates(one) for key, one in rows.items() if one.of["candidates"]}
     turns: dict[str, list[dialogue_parts.Turn]] = {key: [] for key in rows}
-    for dialogue_key, turn_key, turn_index, *values in read_many(con, "turns", keys):
+    for dialogue_key, turn_key, turn_index, *values in batch.many["turns"]:
+        acts = read.acts.get(turn_key, ())
         turns[dialogue_key].append(
             dialogue_parts.Turn(
                 turn_key,
                 turn_index,
                 *values,
-                tuple(read.spans.get(turn_key, ())),
-                tuple(read.acts.get(turn_key, ())),
+                read.spans.get(turn_key, ()),
+                _with_steps(acts, steps[dialogue_key]) if steps[dialogue_key] else acts,
                 tuple(read.states.get(turn_key, ())),
                 tuple(read.calls.get(turn_key, ())),
                 tuple(selections[dialogue_key].get(turn_key, ())) if dialogue_key in selections else (),
@@ -68,38 +85,16 @@ def read_turns(
     return turns
 
 
-def _spans(rows: Iterable[tuple[Any, ...]]) -> Parts:
-    found: Parts = defaultdict(list)
-    for row in rows:
-        found[row[1]].append(dialogue_parts.Span(*row[2:]))
-    return found
+def _with_steps(acts: tuple[dialogue_parts.Act, ...], steps: Steps) -> tuple[dialogue_parts.Act, ...]:
+    return tuple(
+        msgspec.structs.replace(act, guideline_steps=steps[act.act]) if act.act in steps else act for act in acts
+    )
 
 
-def _acts(rows: Iterable[tuple[Any, ...]], steps: dict[str, Steps]) -> Parts:
-    found: Parts = defaultdict(list)
-    for dialogue_key, turn_key, key, kind, service, act, slot, values, canonical in rows:
-        if kind != "selection":
-            required_by = steps[dialogue_key].get(act, ())
-            known = None if canonical is None else tuple(canonical)
-            found[turn_key].append(
-                dialogue_parts.Act(key, kind, service, act, slot, tuple(values or ()), known, required_by)
-            )
-    return found
-
-
-def _state_slots(rows: Iterable[tuple[Any, ...]]) -> Parts:
-    """Return the slots of states by the key of their frame."""
-    found: Parts = defaultdict(list)
-    for _, frame_key, slot, change, value, variants, previous in rows:
-        key, known = f"{frame_key}/state/{key_segment(slot)}", None if variants is None else tuple(variants)
-        found[frame_key].append(dialogue_parts.StateSlot(key, slot, change, value, known, previous))
-    return found
-
-
-def _states(rows: Iterable[tuple[Any, ...]], slots: Parts) -> Parts:
+def _states(rows: Iterable[tuple[Any, ...]], slots: dict[str, tuple[dialogue_parts.StateSlot, ...]]) -> Parts:
     found: Parts = defaultdict(list)
     for _, turn_key, frame_key, service, intent, requested in rows:
-        of_frame = tuple(slots.get(frame_key, ()))
+        of_frame = slots.get(frame_key, ())
         found[turn_key].append(dialogue_parts.State(frame_key, service, intent, tuple(requested or ()), of_frame))
     return found
 
@@ -112,32 +107,19 @@ def _parameters(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], dict[s
     return found
 
 
-def _results(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]]:
-    """Return the key of each result and its entity, by turn and frame of the call."""
-    found: dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]] = defaultdict(list)
-    for _, turn_key, frame_index, key, slots, values in rows:
-        found[turn_key, frame_index].append((key, dict(zip(slots, values, strict=True))))
-    return found
-
-
 def _calls(
     rows: Iterable[tuple[Any, ...]],
     parameters: dict[tuple[str, int], dict[str, str | None]],
-    results: dict[tuple[str, int], list[tuple[str, dict[str, str | None]]]],
+    results: dict[tuple[str, int], tuple[_Result, ...]],
 ) -> Parts:
     found: Parts = defaultdict(list)
     for _, turn_key, frame_index, key, service, method, count in rows:
         entities = results.get((turn_key, frame_index), ())
-        columns = tuple(dict.fromkeys(slot for _, entity in entities for slot in entity))
-        read = tuple(dialogue_parts.CallResult(result, tuple(map(entity.get, columns))) for result, entity in entities)
+        columns = tuple(dict.fromkeys(slot for one in entities for slot in one.entity))
+        read = tuple(dialogue_parts.CallResult(one.key, tuple(map(one.entity.get, columns))) for one in entities)
         given = parameters.get((turn_key, frame_index), {})
         found[turn_key].append(dialogue_parts.Call(key, service, method, given, count, columns, read))
     return found
-
-
-def key_segment(text: str) -> str:
-    """Escape a name as a segment of a key, in the same way as the macro of this name."""
-    return text if text.isidentifier() else text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
 
 
 def _selections(rows: Rows) -> Parts:
@@ -204,9 +186,32 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
 
 def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_parts.Dialogue]:
     """Yield the existing ones of these dialogues without marks. Reading them together is far faster than one by one."""
-    rows = {one.head["dialogue_key"]: one for one in read_rows_of(con, keys)}
+    yield from _dialogues(read_batch(con, keys))
+
+
+def stream_dialogues(con: Connection, batches: Iterable[Sequence[str]]) -> Generator[dialogue_parts.Dialogue]:
+    """Yield the dialogues of several batches of keys. While those of one are made, the rows of the next are read.
+
+    The connection must not be used for anything else in the meantime.
+    """
+    with ThreadPoolExecutor(1) as worker:
+        try:
+            ahead: Future[Batch] | None = None
+            for keys in batches:
+                read, ahead = ahead, worker.submit(read_batch, con, keys)
+                if read is not None:
+                    yield from _dialogues(read.result())
+            if ahead is not None:
+                yield from _dialogues(ahead.result())
+        except BaseException:
+            con.interrupt()  # the caller wants no more
+            raise
+
+
+def _dialogues(batch: Batch) -> Iterator[dialogue_parts.Dialogue]:
+    rows = {one.head["dialogue_key"]: one for one in batch.rows}
     violations = {key: _violations(one) for key, one in rows.items() if one.of["violations"]}
-    turns = read_turns(con, keys, rows, violations)
+    turns = turns_of(batch, rows, violations)
     for key, one in rows.items():
         yield _dialogue(one, tuple(turns.pop(key)), violations.get(key, {}))
 
