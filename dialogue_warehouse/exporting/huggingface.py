@@ -1,6 +1,6 @@
 """The examples of the form `chat` as Parquet, in the layout of the Hugging Face Hub, which `datasets` opens.
 
-The examples are written as JSON Lines first, so that they are the same ones; DuckDB then makes Parquet of them. The
+The examples are those of `chat`. Each batch is written to a part, and the parts are put together in two files. The
 package `datasets` is not needed: the description of the columns (its "features") is text in the metadata of the file.
 Each file is there twice: with messages and tools as lists of JSON values, which `datasets` reads since version 4.7, and
 as plain text, which every version reads. `dialogue_warehouse.exporting.card` writes the page that describes the files.
@@ -8,6 +8,7 @@ as plain text, which every version reads. `dialogue_warehouse.exporting.card` wr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import msgspec
 
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.exporting import chat
+from dialogue_warehouse.exporting import batches, chat
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.reading.selection import Dialogue
 
@@ -25,8 +26,23 @@ AS_TEXT = "_str"
 """The end of the name of a config with messages and tools as text."""
 ROWS_OF_A_GROUP = 2_048
 """Examples that a reader has to decode at once."""
-USUAL_LINE = 2**24
-"""Bytes of a line for which DuckDB makes room."""
+PART = """
+    copy (
+        select
+            id, messages, tools,
+            {{
+                'corpus_id': source ->> 'corpus_id', 'split': source ->> 'split',
+                'dialogue_key': source ->> 'dialogue_key',
+                'turn_keys': from_json(source -> 'turn_keys', '[["varchar"]]')
+            }} as source
+        {rows}
+    ) to {path} (format parquet)
+"""
+LISTS = """
+    nullif(id, '') as id, from_json(messages, '["json"]') as messages, from_json(tools, '["json"]') as tools, source
+"""
+TEXTS = "nullif(id, '') as id, nullif(messages, '') as messages, nullif(tools, '') as tools, source"
+"""No value is empty. `nullif` lets each file say that a value may be NULL, also if the statistics say that none is."""
 
 
 class HuggingFaceOptions(ChatOptions):
@@ -41,48 +57,33 @@ def write(
     options: HuggingFaceOptions,
     update: Callable[[str], None],
 ) -> dict[str, int]:
-    """Write the examples of a corpus' dialogues as Parquet, in their order, and return the counts of `chat.write`."""
-    lines = path.with_suffix(".jsonl")
-    counts = chat.write(con, corpus, dialogues, lines, options, update)
-    json_lists = "json[]"
-    source = "struct(corpus_id varchar, split varchar, dialogue_key varchar, turn_keys varchar[][])"
-    columns = {"id": "varchar", "messages": json_lists, "tools": json_lists, "source": source}
-    read = f"read_json({literal(lines)}, format = 'newline_delimited', columns = {columns}"
-    with lines.open("rb") as stream:
-        longest = max(map(len, stream), default=0)
-    rows = f"select * from {read}, maximum_object_size = {max(longest, USUAL_LINE)})"
-    _copy(con, rows, path, f", kv_metadata {{huggingface: {literal(_description())}}}")
-    lines.unlink()
-    return counts
+    """Write the examples of a corpus' dialogues as Parquet, in their order, and return the counts of `chat.write`.
 
-
-def write_as_text(
-    con: duckdb.DuckDBPyConnection,
-    corpus: Corpus,
-    dialogues: Sequence[Dialogue],
-    path: Path,
-    options: HuggingFaceOptions,
-    update: Callable[[str], None],
-) -> dict[str, int]:
-    """Write a file that `write` has written again, with messages and tools as text."""
-    written = path.parent.with_name(corpus.corpus_id) / path.name
-    texts = ", ".join(f"'[' || array_to_string({name}, ',') || ']' as {name}" for name in ("messages", "tools"))
-    _copy(con, f"select * replace ({texts}) from read_parquet({literal(written)})", path)
-    found = con.execute(f"select count(*) from read_parquet({literal(path)})").fetchall()
-    return {"examples": found[0][0]}
-
-
-def _copy(con: duckdb.DuckDBPyConnection, rows: str, path: Path, more: str = "") -> None:
-    """Write rows as Parquet, with one thread.
-
-    Several threads keep many rows in memory, and where a group of rows ends depends on which of them is faster.
+    The folder of the config with text gets a file with the same name, and the same examples.
     """
-    [(threads,)] = con.execute("select current_setting('threads')").fetchall()
-    con.execute("set threads = 1")
-    con.execute(
-        f"copy ({rows}) to {literal(path)} (format parquet, compression zstd, row_group_size {ROWS_OF_A_GROUP}{more})"
+    counts: Counter[str] = Counter()
+    parts = []
+    for part, found in chat.write_parts(con, corpus, dialogues, path, options, update, PART):
+        parts.append(part)
+        counts.update(found)
+    rows = f"from read_parquet([{', '.join(map(literal, parts))}])"
+
+    def copy(own: duckdb.DuckDBPyConnection, file: tuple[Path, str, str]) -> None:
+        to, columns, metadata = file
+        own.execute(
+            f"copy (select {columns} {rows}) to {literal(to)}"
+            f" (format parquet, compression zstd, row_group_size {ROWS_OF_A_GROUP}{metadata})"
+        )
+
+    files = (
+        (path, LISTS, f", kv_metadata {{huggingface: {literal(_description())}}}"),
+        (path.parent.with_name(f"{corpus.corpus_id}{AS_TEXT}") / path.name, TEXTS, ""),
     )
-    con.execute(f"set threads = {threads}")
+    # Several threads keep many rows of a file in memory, and where a group of rows ends depends on which is faster.
+    list(batches.each(con, files, copy, in_one_thread=True))
+    for part in parts:
+        part.unlink()
+    return dict(counts)
 
 
 def _description() -> str:

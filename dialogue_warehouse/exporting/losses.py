@@ -32,7 +32,7 @@ LEDGER = "losses.json"
 FATES = ("kept", "merged", "joinable", "dropped")
 PARTS = ("text", "call", "result", "system", "answer", "example")
 EXPORTED = """
-create or replace temp table exported (
+create or replace table memory.exported (
     dialogue_key varchar, variant varchar, turn_key varchar, part varchar, is_merged boolean
 )
 """

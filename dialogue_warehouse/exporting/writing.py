@@ -46,8 +46,8 @@ class File:
     path: str
     """Its path, with the corpus and the split to fill in."""
     write: Write
-    is_copy: bool = False
-    """The examples of another file, once more."""
+    copy: str | None = None
+    """The path of a file with the same examples, which `write` writes, too."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,11 @@ FORMS: dict[type, Form] = {
     HuggingFaceOptions: Form(
         "huggingface",
         (
-            File("{corpus}/{split}.parquet", huggingface.write),
-            File(f"{{corpus}}{huggingface.AS_TEXT}/{{split}}.parquet", huggingface.write_as_text, is_copy=True),
+            File(
+                "{corpus}/{split}.parquet",
+                huggingface.write,
+                copy=f"{{corpus}}{huggingface.AS_TEXT}/{{split}}.parquet",
+            ),
         ),
         describe=card.write,
     ),
@@ -192,9 +195,13 @@ def _write_corpus(
     for split, group in groupby(dialogues, key=lambda one: one.split):
         of_split = list(group)
         for file in form.files:
-            path = file.path.format(corpus=corpus.corpus_id, split=split or NO_SPLIT)
-            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            names = {"corpus": corpus.corpus_id, "split": split or NO_SPLIT}
+            path, copy = file.path.format(**names), (file.copy or "").format(**names)
+            for name in filter(None, (path, copy)):
+                (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             with reporter.stage("export", path) as stage:
                 counts = file.write(con, corpus, of_split, scratch / path, options, stage.update)
                 stage.detail, stage.counts = f"{counts['examples']:,} examples", counts
-            yield Exported(path, counts, file.is_copy)
+            yield Exported(path, counts)
+            if copy:
+                yield Exported(copy, {"examples": counts["examples"]}, is_copy=True)

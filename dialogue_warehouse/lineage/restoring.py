@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import msgspec
 
-from dialogue_warehouse.common.database import connect, literal
+from dialogue_warehouse.common.database import NO_PROGRESS_BAR, connect, literal
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.corpora.sections import file_of, read_sections
@@ -48,8 +48,20 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
     with connect(settings) as con:
         builds.serve(con, database)
         con.execute(f"attach {literal(database)} as dialogues (read_only)")
-        con.execute("use dialogues.core")
+        _use_core(con)
         yield con
+
+
+def another(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Return another connection to the same core, for a thread. Tables in `memory` are those of both."""
+    cursor = con.cursor()
+    cursor.execute(NO_PROGRESS_BAR)
+    _use_core(cursor)
+    return cursor
+
+
+def _use_core(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("set search_path = 'dialogues.core,memory.main'")
 
 
 def restore_published(

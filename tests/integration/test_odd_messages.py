@@ -16,6 +16,7 @@ import pytest
 
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.sections import file_of
 from dialogue_warehouse.exporting import chat, losses
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.lineage.restoring import open_core
@@ -194,26 +195,38 @@ def test_made_up_messages_are_accepted_by_the_libraries(written: tuple[str, Path
 
 
 REPEATED = {
-    "a value of a slot": "create temp table dim_slots as select * replace"
-    " (list_concat(possible_values, possible_values) as possible_values) from core.dim_slots",
-    "a service of a dialogue": "create temp table dim_dialogue_services as from core.dim_dialogue_services"
-    " union all from core.dim_dialogue_services",
+    "a value of a slot": (
+        "dim_slots",
+        "select * replace (list_concat(possible_values, possible_values) as possible_values) from core.dim_slots",
+    ),
+    "a service of a dialogue": (
+        "dim_dialogue_services",
+        "from core.dim_dialogue_services union all from core.dim_dialogue_services",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", REPEATED)
-def test_what_a_release_lists_twice_is_once_in_the_tools(sample_folder: Path, tmp_path: Path, what: str) -> None:
+def test_what_a_release_lists_twice_is_once_in_the_tools(
+    sample_folder: Path, tmp_path: Path, with_messages_sql: Callable[[str, str], None], what: str
+) -> None:
     paths = WarehousePaths(sample_folder)
     dialogues = select_published(paths, Settings(warehouse=sample_folder), Selection(splits=("test",)))
-    written: list[list[bytes]] = [[], []]
+    table, rows = REPEATED[what]
+    sqls = {name: file_of(registry.load_corpus(name), chat.MESSAGES_SQL, chat.USUAL) for name in registry.corpus_ids()}
+    (corpus_id,) = (name for name, path in sqls.items() if table in path.read_text(encoding="utf-8"))
+    of_corpus = [dialogue for dialogue in dialogues if dialogue.corpus_id == corpus_id]
+    file = tmp_path / "written.jsonl"
+
+    def write() -> bytes:
+        con.execute(losses.EXPORTED)
+        chat.write(con, registry.load_corpus(corpus_id), of_corpus, file, ChatOptions(), lambda text: None)
+        return file.read_bytes()
+
     with open_core(builds.published_build(paths)[1], Settings()) as con:
-        for files in written:
-            for corpus_id in registry.corpus_ids():
-                con.execute(losses.EXPORTED)
-                of_corpus = [dialogue for dialogue in dialogues if dialogue.corpus_id == corpus_id]
-                path = tmp_path / f"{corpus_id}.jsonl"
-                chat.write(con, registry.load_corpus(corpus_id), of_corpus, path, ChatOptions(), lambda text: None)
-                files.append(path.read_bytes())
-            con.execute(REPEATED[what].replace("create temp", "create or replace temp"))
-    assert written[0] == written[1]
-    assert any(b'"enum"' in file for file in written[0])
+        once = write()
+        con.execute(f"create table memory.twice as {rows}")
+        text = sqls[corpus_id].read_text(encoding="utf-8")
+        with_messages_sql(corpus_id, text.replace(f" {table} as ", " memory.twice as "))
+        assert write() == once
+    assert b'"enum"' in once

@@ -95,6 +95,12 @@ from dim_dialogues as dialogues
 semi join batch on dialogues.dialogue_key = batch.dialogue_key
 inner join guidelines on dialogues.task = guidelines.intent
 
+-- part: tool_sets
+select
+    batch.dialogue_key,
+    'all buttons' as tool_set
+from batch
+
 -- part: tools
 with
 

@@ -19,9 +19,7 @@ parameters as (
     select
         slots.turn_key,
         slots.frame_index,
-        to_json(map(
-            list(slots.slot_name order by slots.slot_name), list(slots.value order by slots.slot_name)
-        )) as arguments
+        to_json(map_from_entries(list_sort(list({'key': slots.slot_name, 'value': slots.value})))) as arguments
     from fct_slots as slots
     semi join batch on slots.dialogue_key = batch.dialogue_key
     where slots.annotation_type = 'call_parameter' and slots.slot_name is not null
@@ -67,6 +65,14 @@ select
     cast(null as json) as arguments
 from turns
 where turns.role in ('user', 'system')
+
+-- part: tool_sets
+select
+    services.dialogue_key,
+    concat(services.split, ' ', string_agg(services.service, ' ' order by services.position)) as tool_set
+from dim_dialogue_services as services
+semi join batch on services.dialogue_key = batch.dialogue_key
+group by services.dialogue_key, services.split
 
 -- part: tools
 with

@@ -176,7 +176,6 @@ OWN_CODE = {
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
     "dialogue_warehouse/exporting/chat.py",
-    "dialogue_warehouse/exporting/huggingface.py",
     "dialogue_warehouse/exporting/preference.py",
     "dialogue_warehouse/corpora/column_types.py",
     "dialogue_warehouse/common/files.py",
