@@ -98,6 +98,10 @@ class Scoring:
     tables: Mapping[str, type[Row]]
     forms: tuple[PredictionForm, ...]
 
+    def example(self, form: str) -> str:
+        """Return the query of the records of a form: `example_<form>`, or `example` if all forms have the same."""
+        return self.queries.get(f"example_{form}") or self.queries["example"]
+
 
 NEEDED = ("cases", "units", "problems")
 """The queries that each score.sql has."""
@@ -121,6 +125,8 @@ def load_scoring(corpus_id: str) -> Scoring:
     for path in sorted(corpus.folder.glob(SQL_FILES)):
         queries |= read_sections(path, "part")
     needed = [*NEEDED, *declaration.gold, *declaration.compared, *(f"gold_{name}" for name in module.TABLES)]
+    if "example" not in queries:
+        needed += [f"example_{form.name}" for form in module.FORMS]
     if missing := [name for name in needed if name not in queries]:
         raise CorpusError(f"{corpus_id}/{SCORE_SQL}: no query for {missing[0]}")
     return Scoring(corpus, declaration, queries, module.TABLES, module.FORMS)
