@@ -72,6 +72,8 @@ class Declaration(Struct, forbid_unknown_fields=True):
 
     source: str
     """The official script, with its version."""
+    main_metric: str
+    """The metric by which the page of scores orders the runs: a share, the higher the better."""
     main_groups: list[str]
     """The groups of the printed table."""
     gold: list[str]
@@ -120,6 +122,8 @@ def load_scoring(corpus_id: str) -> Scoring:
         declaration = msgspec.toml.decode(file_of(corpus, SCORE_TOML).read_bytes(), type=Declaration)
     except msgspec.MsgspecError as error:
         raise CorpusError(f"{corpus_id}/{SCORE_TOML}: {error}") from error
+    if declaration.main_metric not in declaration.metrics:
+        raise CorpusError(f"{corpus_id}/{SCORE_TOML}: main_metric: there is no metric {declaration.main_metric}")
     module = importlib.import_module(f"{corpora.__name__}.{corpus_id}.score")
     queries: dict[str, str] = {}
     for path in sorted(corpus.folder.glob(SQL_FILES)):
