@@ -17,6 +17,7 @@ from dialogue_warehouse.cli.options import (
     corpora_option,
     form_option,
     log_option,
+    scores_option,
     warehouse_option,
     warehouse_paths,
 )
@@ -216,8 +217,9 @@ def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
 
 @cli.command()
 @click.option("--to", "to", type=Folder, help="Folder to write the report into.  [default: reports/ of the warehouse]")
+@scores_option
 @warehouse_option
-def report(to: Path | None, **options: Any) -> None:
+def report(to: Path | None, scores: Path | None, **options: Any) -> None:
     """Write the data-quality report about the published build.
 
     It has claims, defects, expectations and the dictionary.
@@ -227,14 +229,17 @@ def report(to: Path | None, **options: Any) -> None:
     from dialogue_warehouse.site.report import write_report
 
     settings = Settings.from_environment(**options)
-    click.echo(f"open {write_report(warehouse_paths(settings), settings, to)}")
+    paths = warehouse_paths(settings)
+    _check_scores(paths, settings, scores)
+    click.echo(f"open {write_report(paths, settings, to, scores)}")
 
 
 @cli.command()
 @click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(1, 65535), help="Port to listen on.")
+@scores_option
 @warehouse_option
-def dashboard(host: str, port: int, **options: Any) -> None:
+def dashboard(host: str, port: int, scores: Path | None, **options: Any) -> None:
     """Serve pages about the published build.
 
     They show dialogues, tables, SQL and data quality. Ctrl-C stops the server.
@@ -244,7 +249,18 @@ def dashboard(host: str, port: int, **options: Any) -> None:
     from dialogue_warehouse.site import serving
 
     settings = Settings.from_environment(**options)
-    serving.serve(warehouse_paths(settings), settings, host, port)
+    paths = warehouse_paths(settings)
+    _check_scores(paths, settings, scores)
+    serving.serve(paths, settings, host, port, scores)
+
+
+def _check_scores(paths: WarehousePaths, settings: Settings, scores: Path | None) -> None:
+    """Refuse a file of results that cannot be shown, and print what its readers must know."""
+    if scores is not None:
+        from dialogue_warehouse.site.scores import check
+
+        for notice in check(paths, settings, scores):
+            click.echo(notice, err=True)
 
 
 def _renew_report(settings: Settings, build_id: str) -> list[str]:

@@ -88,6 +88,12 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--warehouse", type=Folder, help=text)(_explained(command))
 
 
+def scores_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--scores` to a command that shows the results of `score --to`."""
+    text = "Add the results in this file of `score --to`."
+    return click.option("--scores", type=click.Path(dir_okay=False, path_type=Path), help=text)(command)
+
+
 def _explained(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let an error that a damaged file causes name the file."""
 

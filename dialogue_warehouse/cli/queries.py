@@ -20,6 +20,7 @@ from dialogue_warehouse.cli.options import (
     is_other_place,
     place_option,
     result_options,
+    scores_option,
     selection_options,
     verbose_option,
     warehouse_option,
@@ -49,9 +50,7 @@ class _SqlCommand(click.Command):
 @cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
-@click.option(
-    "--scores", type=click.Path(dir_okay=False, path_type=Path), help="Add this file of `score --to` as schema scores."
-)
+@scores_option
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")

@@ -72,6 +72,8 @@ class Declaration(Struct, forbid_unknown_fields=True):
 
     source: str
     """The official script, with its version."""
+    main_metric: str
+    """The metric by which the page of scores orders the runs: a share, the higher the better."""
     main_groups: list[str]
     """The groups of the printed table."""
     gold: list[str]
@@ -98,6 +100,10 @@ class Scoring:
     tables: Mapping[str, type[Row]]
     forms: tuple[PredictionForm, ...]
 
+    def example(self, form: str) -> str:
+        """Return the query of the records of a form: `example_<form>`, or `example` if all forms have the same."""
+        return self.queries.get(f"example_{form}") or self.queries["example"]
+
 
 NEEDED = ("cases", "units", "problems")
 """The queries that each score.sql has."""
@@ -116,11 +122,15 @@ def load_scoring(corpus_id: str) -> Scoring:
         declaration = msgspec.toml.decode(file_of(corpus, SCORE_TOML).read_bytes(), type=Declaration)
     except msgspec.MsgspecError as error:
         raise CorpusError(f"{corpus_id}/{SCORE_TOML}: {error}") from error
+    if declaration.main_metric not in declaration.metrics:
+        raise CorpusError(f"{corpus_id}/{SCORE_TOML}: main_metric: there is no metric {declaration.main_metric}")
     module = importlib.import_module(f"{corpora.__name__}.{corpus_id}.score")
     queries: dict[str, str] = {}
     for path in sorted(corpus.folder.glob(SQL_FILES)):
         queries |= read_sections(path, "part")
     needed = [*NEEDED, *declaration.gold, *declaration.compared, *(f"gold_{name}" for name in module.TABLES)]
+    if "example" not in queries:
+        needed += [f"example_{form.name}" for form in module.FORMS]
     if missing := [name for name in needed if name not in queries]:
         raise CorpusError(f"{corpus_id}/{SCORE_SQL}: no query for {missing[0]}")
     return Scoring(corpus, declaration, queries, module.TABLES, module.FORMS)

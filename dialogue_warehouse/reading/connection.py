@@ -104,6 +104,10 @@ def _add_scores(con: Connection, file: Path) -> None:
         con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
     except duckdb.Error as error:
         raise QueryError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
+    if not con.execute(
+        "select 1 from duckdb_tables() where database_name = 'scores' and table_name = 'runs'"
+    ).fetchall():
+        raise QueryError(f"{file}: is not a file of results: it has no table runs")
 
 
 def _use_dialogues(con: Connection) -> None:

@@ -122,7 +122,7 @@ class Measuring:
 
     def examples(self, form: str) -> list[str]:
         """Return the predictions that were read as records of a form, in JSON."""
-        return [record for (record,) in self.rows(self.scoring.queries[f"example_{form}"])]
+        return [record for (record,) in self.rows(self.scoring.example(form))]
 
     def rows(self, query: str) -> list[tuple]:
         """Return the rows of a query."""

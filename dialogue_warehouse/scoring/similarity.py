@@ -21,18 +21,8 @@ def prepared(text: str) -> str:
     return " ".join(sorted(NOT_A_LETTER.sub(" ", text.translate(LATIN_1)).lower().split()))
 
 
-def difflib_similarity(gold: str, predicted: str) -> float:
-    """Compare two texts as fuzzywuzzy does without its library. The order of the texts matters."""
-    return _similarity(prepared(gold), prepared(predicted), _blocks)
-
-
-def levenshtein_similarity(gold: str, predicted: str) -> float:
-    """Compare two texts as fuzzywuzzy does with its library."""
-    return _similarity(prepared(gold), prepared(predicted), _subsequence)
-
-
 def similarities(gold: str, predicted: str) -> tuple[float, float]:
-    """Compare two texts in both ways: difflib, levenshtein."""
+    """Compare two texts in both ways: difflib, levenshtein. For difflib the order of the texts matters."""
     one, other = prepared(gold), prepared(predicted)
     return _similarity(one, other, _blocks), _similarity(one, other, _subsequence)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import literal, one_line
+from dialogue_warehouse.common.database import connect, literal, one_line
 from dialogue_warehouse.corpora.sections import read_sections
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import ownership
 
 RESULTS_SQL = Path(__file__).with_name("results.sql")
@@ -32,11 +33,27 @@ def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> None:
         con.execute(f"attach ':memory:' as {SCHEMA}")
         return
     # Without the type, DuckDB attaches a file of another kind, such as JSON, as a database in memory.
-    option = "type duckdb" if file.exists() else f"type duckdb, storage_version {literal(STORAGE)}"
+    is_there = file.exists()
+    option = "type duckdb" if is_there else f"type duckdb, storage_version {literal(STORAGE)}"
     try:
         con.execute(f"attach {literal(file)} as {SCHEMA} ({option})")
     except duckdb.Error as error:
         raise InputError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
+    if is_there:
+        check_columns(con, file)
+
+
+def check_columns(con: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Raise InputError if the attached file lacks a table or a column of the results."""
+    query = "select table_name, column_name from duckdb_columns() where database_name = ?"
+    there = set(con.execute(query, [SCHEMA]).fetchall())
+    with connect(Settings()) as own:
+        attach(own)
+        make(own)
+        needed = own.execute(f"{query} order by table_oid, column_index", [SCHEMA]).fetchall()
+    lacking = next((f"{table}.{column}" for table, column in needed if (table, column) not in there), None)
+    if lacking is not None:
+        raise InputError(f"{file}: is not a file of results of this version: it lacks {lacking}")
 
 
 def names() -> list[str]:

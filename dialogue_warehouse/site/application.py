@@ -13,6 +13,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -30,6 +31,7 @@ from dialogue_warehouse.reading import dialogue_parts, dialogues
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import asking, browsing, finding, quality, report
+from dialogue_warehouse.site import scores as score_pages
 from dialogue_warehouse.site.guarding import ALONE, LOOPBACK, Guard, LastResort, is_from_elsewhere, policy_with_editor
 from dialogue_warehouse.site.published import Build, BusyError, Published, bound, file_name
 from dialogue_warehouse.site.query_process import FORMS, Answer, Question
@@ -64,11 +66,12 @@ NOT_RUN = "Another site has sent you here, so the query is not run yet. Read it,
 class Site:
     """The functions that answer."""
 
-    def __init__(self, paths: WarehousePaths, settings: Settings) -> None:
-        self._paths = paths
+    def __init__(self, paths: WarehousePaths, settings: Settings, scores: Path | None) -> None:
+        self._paths, self._scores = paths, scores
         share = bound(settings, RUNNING + 1)
-        self.published = Published(paths, share)
-        self.workers = Workers(paths.root, share)
+        self.published = Published(paths, share, scores)
+        self.workers = Workers(paths.root, share, scores)
+        self._menu = MENU if scores is None else [*MENU, (score_pages.NAME, score_pages.TITLE)]
         self._started = time.time_ns()
 
     def routes(self) -> list[Route]:
@@ -79,6 +82,7 @@ class Site:
             Route("/claims.html", self.claims),
             Route("/violations.html", self.rules),
             Route("/builds", self.builds),
+            Route(f"/{score_pages.NAME}", self.scores),
             Route("/dialogues", self.dialogues),
             Route("/dialogue.json", self.json),
             Route("/tables", self.tables),
@@ -112,7 +116,7 @@ class Site:
         """Return the text of a page."""
         with build.reading() as reading:
             shared = report.shared(quality.Found(reading), report.DBT_DOCS if self._paths.dbt_docs.is_file() else "")
-            shared |= {"menu": MENU, "is_live": True, "page": path.strip("/")} | values
+            shared |= {"menu": self._menu, "is_live": True, "page": path.strip("/")} | values
             return report.templates().get_template(template).render(shared)
 
     def first(self, request: Request) -> Response:
@@ -157,6 +161,21 @@ class Site:
     def builds(self, request: Request) -> Response:
         """Answer with the builds."""
         return self._page(request, "builds.html", lambda _, con: quality.builds(con, request.query_params))
+
+    def scores(self, request: Request) -> Response:
+        """Answer with the runs of the file of results, or with one of them. Raises InputError if there is no file."""
+        file, asked = self._scores, dict(request.query_params)
+        if file is None:
+            raise InputError("this server shows no scores; `dashboard --scores FILE` shows those of `score --to FILE`")
+        run_id = asked.get("run")
+
+        def make(build: Build, con: Connection) -> dict[str, Any]:
+            with score_pages.reading(con, file):
+                if run_id:
+                    return {"run": score_pages.read_run(con, run_id, asked), "build_id": build.build_id}
+                return {"boards": score_pages.boards(con, asked), "build_id": build.build_id}
+
+        return self._page(request, "run.html" if run_id else "scores.html", make)
 
     def dialogues(self, request: Request) -> Response:
         """Answer with the list of dialogues, and the open one."""
@@ -299,9 +318,14 @@ async def _while_read(request: Request, work: Coroutine[Any, Any, Made]) -> Made
                 await working
 
 
-def application(paths: WarehousePaths, settings: Settings, host: str = LOOPBACK[0]) -> Starlette:
-    """Return the application that serves a warehouse, under `host`, the names of this machine and of the settings."""
-    site = Site(paths, settings)
+def application(
+    paths: WarehousePaths, settings: Settings, host: str = LOOPBACK[0], scores: Path | None = None
+) -> Starlette:
+    """Return the application that serves a warehouse, under `host`, the names of this machine and of the settings.
+
+    `scores` is a file of `score --to`, whose results have a page.
+    """
+    site = Site(paths, settings, scores)
     handlers: dict[Any, Callable[[Request, Exception], Response | Awaitable[Response]]] = {
         InputError: site.refused,
         HTTPException: site.missing,

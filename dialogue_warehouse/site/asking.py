@@ -23,15 +23,17 @@ TICKS = 5
 
 
 def read_columns(con: Connection) -> dict[str, list[str]]:
-    """Return the names of the columns of each published table."""
+    """Return the names of the columns of each published table, and of the results of scores if they are attached."""
     columns = con.execute(
         """
         select
-            table_name,
+            if(database_name = 'scores', 'scores.', '') || table_name as table_name,
             list(column_name order by column_index) as columns
         from duckdb_columns()
-        where list_contains($schemas, schema_name) and database_name = 'dialogues'
-        group by schema_name, table_name
+        where
+            list_contains($schemas, schema_name) and database_name = 'dialogues'
+            or database_name = 'scores'
+        group by database_name, schema_name, duckdb_columns.table_name
         order by list_position($schemas, schema_name), table_name
         """,
         {"schemas": list(PUBLISHED_SCHEMAS)},

@@ -27,8 +27,8 @@ LONGEST_FILTER = 80
 """Characters of a value up to which a click filters by it."""
 FILTERED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT")
 """Types of the columns whose values filter by a click."""
-LINKS = frozenset(KEYED_TABLES.values())
-"""Columns with keys, which open a dialogue."""
+LINKS = frozenset({*KEYED_TABLES.values(), "unit_key"})
+"""Columns with keys, which open a dialogue; the unit of a score has one, too."""
 Parameters = list[tuple[str, str]]
 
 

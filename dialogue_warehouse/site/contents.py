@@ -17,6 +17,7 @@ from dialogue_warehouse.reading.changes import verdict_of
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogues import read_dialogues
 from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.site import scores as score_pages
 from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, read_tables
 from dialogue_warehouse.site.histories import join_suites
 from dialogue_warehouse.site.pictures import Picture, Relations, read_pictures
@@ -124,6 +125,8 @@ def _anchor(row: Row, name: str, there: set[object]) -> str | None:
 
 CASES_READ = 2
 """Cases of a rule whose dialogues have a page."""
+ERRORS_READ = 60
+"""Errors of scores whose dialogues have a page."""
 MOST = 120
 """Maximum number of pages of dialogues in a report."""
 SEGMENTS = 3
@@ -145,18 +148,22 @@ class Conversations(dict[str, dialogue_parts.Dialogue]):
         return page_name(dialogue.key) + (f"#turn-{turn_index}" if there else "")
 
 
-def read_conversations(con: Connection, rules: Iterable[Row], changes: Iterable[Row]) -> Conversations:
-    """Read the dialogues: the first case of every rule, then the second ones, then changed rows."""
-    keys = dict.fromkeys(islice(_wanted(list(rules), changes), MOST))
+def read_conversations(
+    con: Connection, rules: Iterable[Row], changes: Iterable[Row], errors: Iterable[str] = ()
+) -> Conversations:
+    """Read the dialogues: the first case of every rule, the errors of scores, the second cases, then changed rows."""
+    keys = dict.fromkeys(islice(_wanted(list(rules), changes, errors), MOST))
     return Conversations({dialogue.key: dialogue for dialogue in read_dialogues(con, list(keys))})
 
 
-def _wanted(rules: list[Row], changes: Iterable[Row]) -> Iterator[str]:
+def _wanted(rules: list[Row], changes: Iterable[Row], errors: Iterable[str]) -> Iterator[str]:
     firsts = [
         list(dict.fromkeys(case["dialogue_key"] for case in rule["cases"] if case["dialogue_key"])) for rule in rules
     ]
     for number in range(CASES_READ):
         yield from (keys[number] for keys in firsts if number < len(keys))
+        if number == 0:
+            yield from dict.fromkeys("/".join(key.split("/")[:SEGMENTS]) for key in islice(errors, ERRORS_READ))
     for change in changes:
         for case in change["cases"] if change["kind"] == "row" else ():
             yield "/".join(case["name"].split("/")[:SEGMENTS])
@@ -208,13 +215,17 @@ class Contents:
     """The kinds of defects of each corpus, the most frequent first."""
     lineage: dict[str, Row] = field(default_factory=dict)
     """Inputs and dependents of each model, by model; empty without dbt's manifest."""
+    boards: list[score_pages.Board] = field(default_factory=list)
+    """The leaderboards of the file of scores; empty without one."""
+    runs: list[score_pages.Run] = field(default_factory=list)
+    """The runs of this file."""
 
 
 class Reading:
     """The contents of an open published build, each part read when a page first needs it."""
 
-    def __init__(self, con: Connection, paths: WarehousePaths) -> None:
-        self._con, self._paths = con, paths
+    def __init__(self, con: Connection, paths: WarehousePaths, has_scores: bool = False) -> None:
+        self._con, self._paths, self._has_scores = con, paths, has_scores
 
     @functools.cached_property
     def _all_builds(self) -> list[Row]:
@@ -311,7 +322,18 @@ class Reading:
     @functools.cached_property
     def conversations(self) -> Conversations:
         """The dialogues that have a page."""
-        return read_conversations(self._con, self.rules, self.differences.rows)
+        errors = score_pages.example_keys(self.runs)
+        return read_conversations(self._con, self.rules, self.differences.rows, errors)
+
+    @functools.cached_property
+    def boards(self) -> list[score_pages.Board]:
+        """The leaderboards of the file of scores."""
+        return score_pages.boards(self._con) if self._has_scores else []
+
+    @functools.cached_property
+    def runs(self) -> list[score_pages.Run]:
+        """The runs of this file."""
+        return score_pages.read_each(self._con) if self._has_scores else []
 
     @functools.cached_property
     def lineage(self) -> dict[str, Row]:
@@ -319,7 +341,7 @@ class Reading:
         return read_lineage(self._paths)
 
 
-def read(con: Connection, paths: WarehousePaths) -> Contents:
+def read(con: Connection, paths: WarehousePaths, has_scores: bool = False) -> Contents:
     """Read the contents from an open published build; its own row is the newest of `quality.builds`."""
-    reading = Reading(con, paths)
+    reading = Reading(con, paths, has_scores)
     return Contents(**{one.name: getattr(reading, one.name) for one in fields(Contents)})

@@ -10,6 +10,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dialogue_warehouse.errors import InputError
@@ -81,8 +82,8 @@ class Build:
 class Published:
     """The published build of a warehouse, whichever that is at the moment."""
 
-    def __init__(self, paths: WarehousePaths, settings: Settings) -> None:
-        self.paths, self.settings = paths, settings
+    def __init__(self, paths: WarehousePaths, settings: Settings, scores: Path | None = None) -> None:
+        self.paths, self.settings, self.scores = paths, settings, scores
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(READERS)
         self._build: Build | None = None
@@ -97,7 +98,7 @@ class Published:
         with self._lock:
             build_id = self.build_id()
             if self._build is None or self._build.build_id != build_id:
-                con = open_published(self.paths, settings=self.settings)
+                con = open_published(self.paths, settings=self.settings, scores=self.scores)
                 before, self._build = self._build, Build(build_id, con, self.paths)
                 if before is not None and not before.readers:
                     before.close()

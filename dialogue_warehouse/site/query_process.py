@@ -15,6 +15,7 @@ import os
 import sys
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -87,10 +88,11 @@ def _is_number(value: Any) -> bool:
 def main() -> None:
     """Answer the one question that standard input asks."""
     end_with_parent(int(sys.argv[1]))
+    scores = Path(sys.argv[3]) if len(sys.argv) > 3 else None
     settings = replace(Settings.from_environment(), memory_limit=sys.argv[2], threads=1)
     out = sys.stdout.buffer
     try:
-        con = open_published(WarehousePaths(settings.warehouse), settings=settings)
+        con = open_published(WarehousePaths(settings.warehouse), settings=settings, scores=scores)
     except InputError as error:
         _write_line(out, {"build": None, "error": str(error)})
         return

@@ -24,6 +24,7 @@ from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.reading.dialogue_parts import GENERATED
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import contents, dictionary, drawing, histories, rendering
+from dialogue_warehouse.site import scores as score_pages
 from dialogue_warehouse.site.contents import is_page_name, page_name
 
 TEMPLATES = rendering.TEMPLATES
@@ -82,16 +83,18 @@ RULE_KINDS = {"defect": "defect", "property": "by design"}
 """The kinds of a rule's cases, and their texts on the pages."""
 
 
-def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None) -> Path:
+def write_report(paths: WarehousePaths, settings: Settings, to: Path | None = None, scores: Path | None = None) -> Path:
     """Write the report of the published build and return its index.html; `to` defaults to the warehouse's `reports`.
+
+    `scores` is a file of `score --to`, whose results have a page.
 
     The folder is replaced as a whole; if anything fails, the old one stays. The report of the warehouse is also kept
     with its build. Raises InputError if nothing is published, or if the folder contains other files.
     """
     to = absolute(to or paths.reports)
     _refuse_foreign(to)
-    with open_published(paths, settings=settings) as con:
-        found = contents.read(con, paths)
+    with open_published(paths, settings=settings, scores=scores) as con:
+        found = contents.read(con, paths, has_scores=scores is not None)
     partial = files.beside(to, "tmp")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -199,6 +202,8 @@ def templates() -> jinja2.Environment:
         in_words=histories.in_words,
         is_url=_is_url,
         moment=_moment,
+        run_page=score_pages.run_page,
+        score=_score,
         outcome=outcome,
         prose=prose,
         text=rendering.text_of,
@@ -230,9 +235,18 @@ def shared(found: Any, dbt_docs: str = "") -> dict[str, Any]:
 def render(found: contents.Contents, has_dbt_docs: bool = False) -> dict[str, str]:
     """Return the pages by file name."""
     values = shared(found, DBT_DOCS if has_dbt_docs else "")
+    values["build_id"] = found.build["build_id"]
+    if found.boards:
+        values["menu"] = [*values["menu"], (score_pages.NAME, score_pages.TITLE)]
     pages = {
         f"{name}.html": templates().get_template(f"{name}.html").render(values, page=f"{name}.html") for name in PAGES
     }
+    if found.boards:
+        page, boards = templates().get_template("scores.html"), {"page": score_pages.NAME, "boards": found.boards}
+        pages[score_pages.NAME] = page.render(values | boards)
+    for run in found.runs:
+        page = templates().get_template("run.html")
+        pages[score_pages.run_page(run.row["run_id"])] = page.render(values, page=score_pages.NAME, run=run)
     conversation = templates().get_template("conversation.html")
     for dialogue in found.conversations.values():
         fragment = rendering.render_fragment(dialogue, rules="violations.html?search=")
@@ -277,6 +291,10 @@ def _moment(value: datetime) -> str:
     return f"{value:%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _score(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}"
+
+
 def _is_url(text: object) -> bool:
     return isinstance(text, str) and re.match(r"https?://[^\s]+$", text) is not None
 
@@ -302,8 +320,9 @@ def _refuse_foreign(to: Path) -> None:
 
 def is_own(file: Path) -> bool:
     """Tell by its name if a file is part of a report."""
-    pages = {f"{page}.html" for page in PAGES}
+    pages = {*(f"{page}.html" for page in PAGES), score_pages.NAME}
     is_named = file.name in {*pages, *ASSETS, *STYLES, DBT_DOCS} or is_page_name(file.name)
+    is_named = is_named or score_pages.is_run_page(file.name)
     return is_named and file.is_file() and not file.is_symlink()
 
 

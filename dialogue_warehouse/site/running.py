@@ -78,8 +78,8 @@ class Worker:
 class Workers:
     """The processes of the server: some answer, and one waits."""
 
-    def __init__(self, warehouse: Path, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, warehouse: Path, settings: Settings, scores: Path | None = None) -> None:
+        self._arguments = (str(os.getpid()), settings.memory_limit, *([str(scores)] if scores else []))
         self._variables = environment.own_variables() | {"DIALOGUE_WAREHOUSE": str(warehouse)}
         self._turns = asyncio.Semaphore(RUNNING)
         self._waiting: asyncio.Task[Worker] | None = None
@@ -87,7 +87,7 @@ class Workers:
     async def start(self) -> Worker:
         """Start a process, and return it when it has opened the build."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", MODULE, str(os.getpid()), self._settings.memory_limit),
+            *(sys.executable, "-m", MODULE, *self._arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

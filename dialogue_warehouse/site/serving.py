@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
@@ -13,8 +14,11 @@ LEAVE = 2
 """Seconds that readers have to get their page when the server ends."""
 
 
-def serve(paths: WarehousePaths, settings: Settings, host: str, port: int) -> None:
-    """Serve the pages of a warehouse. Raises InputError if nothing is published, or the address is in use."""
+def serve(paths: WarehousePaths, settings: Settings, host: str, port: int, scores: Path | None = None) -> None:
+    """Serve the pages of a warehouse, and those of the scores in a file of `score --to`.
+
+    Raises InputError if nothing is published, or the address is in use.
+    """
     builds.published_build(paths)
     with _listening(host, port) as listening:
         import uvicorn
@@ -22,7 +26,7 @@ def serve(paths: WarehousePaths, settings: Settings, host: str, port: int) -> No
         from dialogue_warehouse.site.application import application
 
         config = uvicorn.Config(
-            application(paths, settings, host),
+            application(paths, settings, host, scores),
             log_level="error",
             lifespan="on",
             ws="none",

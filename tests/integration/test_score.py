@@ -176,7 +176,7 @@ def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Wr
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_each_form_of_predictions_has_an_example(corpus_id: str) -> None:
     scoring = load_scoring(corpus_id)
-    assert {f"example_{form.name}" for form in scoring.forms} <= scoring.queries.keys()
+    assert all("as record" in scoring.example(form.name) for form in scoring.forms)
 
 
 def test_results_are_kept_once_and_queried_with_the_warehouse(

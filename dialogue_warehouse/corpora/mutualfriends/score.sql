@@ -171,27 +171,8 @@ from fct_turns as turns
 inner join numbered on turns.dialogue_key = numbered.dialogue_key
 left join selections on turns.turn_key = selections.turn_key
 
--- part: example_official
-select
-    json_object(
-        'uuid', transcripts.uuid,
-        'outcome', case when transcripts.reward is not null then json_object('reward', transcripts.reward) end,
-        'events', coalesce(
-            list(json_object(
-                'action', events.action,
-                'agent', events.agent,
-                'data', coalesce(cast(events.selection as json), to_json(events.message)),
-                'time', printf('%.1f', events.seconds)
-            ) order by events.event_index) filter (where events.record is not null),
-            []
-        )
-    ) as record
-from predicted_transcripts as transcripts
-left join predicted_events as events on transcripts.record = events.record
-group by transcripts.record, transcripts.uuid, transcripts.reward
-order by transcripts.record
-
--- part: example_lines
+-- The same record in both forms.
+-- part: example
 select
     json_object(
         'uuid', transcripts.uuid,
