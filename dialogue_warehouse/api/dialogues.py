@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
@@ -30,7 +29,7 @@ from dialogue_warehouse.reading.selection import Dialogue as Selected
 Examples = Callable[[Sequence[Selected], dict[str, Any]], Iterator[dict[str, Any]]]
 """A function that yields the examples of dialogues, with these options of the form."""
 
-BATCH_TURNS = 15_000
+BATCH_TURNS = 10_000
 """Turns of the dialogues that are read at once, which bounds the memory."""
 
 
@@ -216,14 +215,13 @@ class Dialogues:
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
+        keys = ([one.key for one in batch] for batch in batches(self._selected, BATCH_TURNS))
         try:
-            con = connection.another(self._con)
+            with connection.another(self._con) as con:
+                for read in stream_dialogues(con, keys):
+                    yield with_methods(read, self._read)
         except duckdb.ConnectionException as error:
             raise InputError("the warehouse of these dialogues is closed; open it again") from error
-        keys = ([one.key for one in batch] for batch in batches(self._selected, BATCH_TURNS))
-        with con, closing(stream_dialogues(con, keys)) as found:
-            for read in found:
-                yield with_methods(read, self._read)
 
     def __repr__(self) -> str:
         corpora = sorted({one.corpus_id for one in self._selected})

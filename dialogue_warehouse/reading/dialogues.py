@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 import msgspec
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
-from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.dialogue_rows import Batch, Rows, read_batch
+from dialogue_warehouse.reading.connection import Connection, another
+from dialogue_warehouse.reading.dialogue_rows import Batch, Result, Rows, read_batch
 from dialogue_warehouse.reading.findings import Row, find_row, read_rows
 
 Steps = dict[str, tuple[int, ...]]
@@ -32,28 +31,15 @@ def steps_of_acts(steps: list[Row], guideline_key: str | None) -> Steps:
     return found
 
 
-class _Result(msgspec.Struct, gc=False):
-    """A result of a call, as DuckDB writes it."""
-
-    key: str
-    entity: dict[str, str | None]
-
-
-SPANS = msgspec.json.Decoder(tuple[dialogue_parts.Span, ...])
-ACTS = msgspec.json.Decoder(tuple[dialogue_parts.Act, ...])
-STATE_SLOTS = msgspec.json.Decoder(tuple[dialogue_parts.StateSlot, ...])
-RESULTS = msgspec.json.Decoder(tuple[_Result, ...])
-
-
 class Annotations:
     """The spans, acts, states and calls of several dialogues, by turn."""
 
     def __init__(self, many: dict[str, list[tuple[Any, ...]]]) -> None:
         """Make them of the rows of MANY."""
-        self.spans = {turn_key: SPANS.decode(text) for turn_key, text in many["spans"]}
-        self.acts = {turn_key: ACTS.decode(text) for turn_key, text in many["acts"]}
-        self.states = _states(many["frames"], {key: STATE_SLOTS.decode(text) for key, text in many["state_slots"]})
-        results = {(turn_key, frame): RESULTS.decode(text) for turn_key, frame, text in many["results"]}
+        self.spans: dict[str, tuple[dialogue_parts.Span, ...]] = dict(many["spans"])
+        self.acts: dict[str, tuple[dialogue_parts.Act, ...]] = dict(many["acts"])
+        self.states = _states(many["frames"], dict(many["state_slots"]))
+        results = {(turn_key, frame_index): found for turn_key, frame_index, found in many["results"]}
         self.calls = _calls(many["calls"], _parameters(many["parameters"]), results)
 
 
@@ -110,7 +96,7 @@ def _parameters(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], dict[s
 def _calls(
     rows: Iterable[tuple[Any, ...]],
     parameters: dict[tuple[str, int], dict[str, str | None]],
-    results: dict[tuple[str, int], tuple[_Result, ...]],
+    results: dict[tuple[str, int], tuple[Result, ...]],
 ) -> Parts:
     found: Parts = defaultdict(list)
     for _, turn_key, frame_index, key, service, method, count in rows:
@@ -186,26 +172,14 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
 
 def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_parts.Dialogue]:
     """Yield the existing ones of these dialogues without marks. Reading them together is far faster than one by one."""
-    yield from _dialogues(read_batch(con, keys))
+    yield from _dialogues(read_batch([con], keys))
 
 
-def stream_dialogues(con: Connection, batches: Iterable[Sequence[str]]) -> Generator[dialogue_parts.Dialogue]:
-    """Yield the dialogues of several batches of keys. While those of one are made, the rows of the next are read.
-
-    The connection must not be used for anything else in the meantime.
-    """
-    with ThreadPoolExecutor(1) as worker:
-        try:
-            ahead: Future[Batch] | None = None
-            for keys in batches:
-                read, ahead = ahead, worker.submit(read_batch, con, keys)
-                if read is not None:
-                    yield from _dialogues(read.result())
-            if ahead is not None:
-                yield from _dialogues(ahead.result())
-        except BaseException:
-            con.interrupt()  # the caller wants no more
-            raise
+def stream_dialogues(con: Connection, batches: Iterable[Sequence[str]]) -> Iterator[dialogue_parts.Dialogue]:
+    """Yield the dialogues of several batches of keys. Each batch is read on two connections at once."""
+    with another(con) as second:
+        for keys in batches:
+            yield from _dialogues(read_batch([con, second], keys))
 
 
 def _dialogues(batch: Batch) -> Iterator[dialogue_parts.Dialogue]:
@@ -264,7 +238,7 @@ def _dialogue(
         knowledge=_knowledge(rows),
         answers=tuple(dialogue_parts.Answer(**_own(answer)) for answer in rows.of["answers"]),
         turns=turns,
-        violations=tuple(itertools.chain.from_iterable(elsewhere)),
+        violations=tuple(chain.from_iterable(elsewhere)),
     )
 
 

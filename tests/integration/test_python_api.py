@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -70,6 +71,17 @@ def test_dialogues_of_a_closed_warehouse_say_so(sample_folder: Path) -> None:
     with pytest.raises(dw.InputError, match="is closed"):
         read[0].messages()
     assert read[0].to_dict()["key"] == read[0].key
+
+
+def test_warehouse_can_be_closed_while_its_dialogues_are_read(sample_folder: Path, small_batches: None) -> None:
+    threads = threading.active_count()
+    with dw.open(sample_folder) as warehouse:
+        reading = iter(warehouse.dialogues())
+        read = next(reading)
+    with pytest.raises(dw.InputError, match="the warehouse of these dialogues is closed"):
+        list(reading)
+    assert read.to_dict()["key"] == read.key
+    assert threading.active_count() == threads
 
 
 def test_dialogues_that_were_read_are_not_kept(warehouse: dw.Warehouse, small_batches: None) -> None:

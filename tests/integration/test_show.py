@@ -342,7 +342,7 @@ def test_build_without_the_tables_asks_for_another(sample_folder: Path, tmp_path
     database = builds.published_build(WarehousePaths(folder))[1]
     database.chmod(0o644)
     with duckdb.connect(str(database)) as con:
-        key = con.execute("select min(dialogue_key) from core.dim_dialogues").fetchone()[0]
+        key = con.execute("select min(dialogue_key) from analytics.belief_states").fetchone()[0]
         con.execute("drop table analytics.belief_states")
     refused = run_command("show", key, "--warehouse", folder)
     assert (refused.returncode, refused.stdout) == (2, "")
