@@ -19,7 +19,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-exports bench-pages bench-spark bench-readme spark validators lock clean
+.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-exports bench-scores bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -101,6 +101,9 @@ bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.read
 
 bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (WAREHOUSE=FOLDER).
 	@$(BIN)/python -m tests.benchmarks.exports $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
+
+bench-scores: $(READY) ## Measure scores beside plain Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
+	@$(BIN)/python -m tests.benchmarks.scores $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")

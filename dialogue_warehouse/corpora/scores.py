@@ -49,6 +49,8 @@ class PredictionForm:
     """The msgspec type of a record."""
     rows: Callable[[Any], Iterator[tuple[str, Row]]]
     """Returns the rows of a record, each with the name of its table. Raises ValueError for a record that is wrong."""
+    place: Mapping[str, str]
+    """The keys of a record that name its dialogue and turn, the dialogue first, and the words for them in messages."""
     has_records: bool = True
     """A record is a whole dialogue. Otherwise it is a part of one, and several lines predict one dialogue."""
 

@@ -18,7 +18,7 @@ from dialogue_warehouse.scoring.similarity import similarities
 
 STATISTICS = read_sections(Path(__file__).with_name("statistics.sql"), "part")
 """The queries that all corpora share."""
-STEPS = ("sums", "totals", "influences", "scores")
+TOTALS, INTERVALS = ("sums", "totals"), ("influences", "scores")
 """The tables that they make, in this order."""
 PAIRS = "pairs"
 """The table of texts to compare, in the corpora that have one."""
@@ -86,8 +86,8 @@ class Measuring:
             self.con.execute(f"create or replace temp table {identifier(table)} ({columns})")
             self._run(f"gold_{table}", f"insert into {identifier(table)} by name ")
 
-    def measure(self) -> None:
-        """Make `units` and the statistics of the predictions that were read."""
+    def measure(self, has_intervals: bool = True) -> None:
+        """Make `units` and the statistics of the predictions that were read: `totals`, and `scores` with intervals."""
         for part in self.scoring.declaration.compared:
             self._make(part)
             if part == PAIRS:
@@ -96,11 +96,11 @@ class Measuring:
         if self.scoring.declaration.variants:
             named = ", ".join(map(literal, self.variants))
             self.con.execute(f"delete from units where variant is not null and variant not in ({named})")
-        self.summarize()
+        self.summarize(has_intervals)
 
-    def summarize(self) -> None:
+    def summarize(self, has_intervals: bool = False) -> None:
         """Make the statistics of `units`."""
-        for step in STEPS:
+        for step in (*TOTALS, *(INTERVALS if has_intervals else ())):
             self.con.execute(f"create or replace temp table {step} as {STATISTICS[step]}")
 
     def notices(self) -> list[tuple[str, int, str, str]]:

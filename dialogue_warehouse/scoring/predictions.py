@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, ty
 from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
 from dialogue_warehouse.errors import InputError
 
+NAMED_CHARACTERS = 100
+"""Characters of a name in a message."""
 WRITTEN_BY_THE_SCRIPT = "dialogues_and_metrics.json"
 """A file that an official script writes beside the predictions, and does not read."""
 
@@ -37,7 +40,8 @@ class Predictions:
     form: str
     sha256: str
     """Of the names and the bytes of the files."""
-    file_count: int
+    files: tuple[str, ...]
+    """Their names."""
     record_count: int
 
 
@@ -45,6 +49,7 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
     """Make the tables of the predictions at a path, which is a file or a folder. Raises InputError."""
     form, found = _files(scoring, path)
     digest, records, positions = hashlib.sha256(), 0, itertools.count()
+    names = []
     encoder = msgspec.json.Encoder()
     with contextlib.ExitStack() as stack:
         written: dict[str, BinaryIO] = {
@@ -52,6 +57,7 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
         }
         for file in found:
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+            names.append(name)
             content = files.read_regular(file)
             digest.update(f"{name}\n{len(content)}\n".encode() + content)
             for place, record in _records(form, content, file):
@@ -65,7 +71,7 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
                 records += 1
     for table, row_type in scoring.tables.items():
         _load(con, table, row_type, scratch / f"{table}.jsonl")
-    return Predictions(form.name, digest.hexdigest(), len(found), records)
+    return Predictions(form.name, digest.hexdigest(), tuple(names), records)
 
 
 def columns_of(row_type: type[Row]) -> dict[str, str]:
@@ -97,9 +103,13 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
     else:
         raise InputError(f"{path}: there is no such file or folder")
     kinds = {file.suffix for file in found}
-    if len(kinds) != 1 or not kinds <= suffixes.keys():
-        named = " or ".join(suffixes)
-        raise InputError(f"{path}: predictions are files of one kind, {named}; here are {len(kinds)} kinds")
+    named = " or ".join(suffixes)
+    if len(kinds) > 1:
+        raise InputError(f"{path}: predictions are files of one kind, {named}; the folder has both")
+    if not kinds:
+        raise InputError(f"{path}: the folder has no file that ends with {named}")
+    if not kinds <= suffixes.keys():
+        raise InputError(f"{path}: a file of predictions ends with {named}")
     return suffixes[kinds.pop()], found
 
 
@@ -109,10 +119,8 @@ def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple
     for place, raw in _raw_records(form, content, file):
         try:
             yield place, decoder.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            what, where = split_path(str(error))
-            named = _named(raw)
-            raise InputError(f"{file}: {place}{named}: {what}{' at ' + where if where else ''}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(f"{file}: {place}{_named(form, raw)}: {_problem(error)}") from error
 
 
 def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:
@@ -124,24 +132,50 @@ def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[t
     is_object = content.lstrip()[:1] == b"{"
     try:
         document: Any = msgspec.json.decode(content, type=dict[str, msgspec.Raw] if is_object else list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: is not an array or an object of JSON: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{file}: is not an array or an object of JSON{_last(form, content, error)}") from error
     raws: Sequence[msgspec.Raw] = list(document.values()) if is_object else document
     for number, raw in enumerate(raws):
         yield f"record {number}", raw
 
 
-class _Named(msgspec.Struct):
-    """The name of a dialogue, if a record has one."""
+def _problem(error: Exception) -> str:
+    """Return what is wrong with a JSON text, and where in its value."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a text is not UTF-8"
+    if isinstance(error, RecursionError):
+        return "values are nested too deeply"
+    what, where = split_path(str(error))
+    return f"{what} at {where}" if where else what
 
-    dialogue_id: str | None = None
-    turn_index: int | None = None
 
-
-def _named(raw: Any) -> str:
+def _named(form: PredictionForm, raw: Any) -> str:
     """Return the dialogue and turn that a record names, for a message."""
-    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-        named = msgspec.json.decode(raw, type=_Named)
-        turn = "" if named.turn_index is None else f", turn {named.turn_index}"
-        return "" if named.dialogue_id is None else f", dialogue {named.dialogue_id}{turn}"
-    return ""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        record = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        texts = {key: bytes(record[key]).decode(errors="replace").strip('"') for key in form.place if key in record}
+        return "".join(f", {form.place[key]} {text[:NAMED_CHARACTERS]}" for key, text in texts.items())
+    named = {word: _names(key, bytes(raw)) for key, word in form.place.items()}
+    return "".join(f", {word} {names[0]}" for word, names in named.items() if names)
+
+
+def _names(key: str, text: bytes) -> list[str]:
+    """Return the values of a key in a text that may be no JSON."""
+    found = re.findall(rb'"%b"\s*:\s*"?([^",}]*)' % key.encode(), text)
+    return [value.decode(errors="replace")[:NAMED_CHARACTERS] for value in found]
+
+
+BYTE = re.compile(r"\(byte (\d+)\)")
+"""The place of an error in the message of msgspec."""
+
+
+def _last(form: PredictionForm, content: bytes, error: Exception) -> str:
+    """Return what is wrong with a file, and the last dialogue before that place."""
+    if not content.strip():
+        return ": the file is empty"
+    found = BYTE.search(str(error))
+    at = int(found[1]) if found else len(content)
+    key, word = next(iter(form.place.items()))
+    names = _names(key, content[:at])
+    after = f"; the last {word} before is {names[-1]}" if names else ""
+    return f": {_problem(error)}{after}"

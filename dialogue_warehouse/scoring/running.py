@@ -84,11 +84,13 @@ def score_published(
         measuring = Measuring(con, scoring, request.split)
         measuring.prepare(request.variant, request.across_turn, request.without_defects)
         measuring.read_gold()
-        measuring.measure()
-        con.execute("create temp table gold_scores as select * from scores")
+        measuring.measure(has_intervals=False)
+        con.execute("create temp table gold_totals as select * from totals")
         read = measuring.read(request.predictions, Path(scratch))
         measuring.measure()
         notices = measuring.notices()
+        if not read.record_count:
+            notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
         run_id = _run_id(request, read, build_id)
         tables.attach(con, to)
         with _transaction(con):
@@ -173,14 +175,14 @@ _METRICS = """
     select
         ? as run_id,
         scores.metric, scores.variant, scores.group_name,
-        scores.value, scores.strict_value, gold_scores.value as gold_value, scores.low, scores.high,
+        scores.value, scores.strict_value, round(gold_totals.value, 12) as gold_value, scores.low, scores.high,
         scores.scored_units / scores.units as coverage,
         scores.units, scores.scored_units, scores.dialogues
     from temp.scores as scores
-    left join temp.gold_scores as gold_scores
-        on scores.metric = gold_scores.metric
-        and scores.variant is not distinct from gold_scores.variant
-        and scores.group_name = gold_scores.group_name
+    left join temp.gold_totals as gold_totals
+        on scores.metric = gold_totals.metric
+        and scores.variant is not distinct from gold_totals.variant
+        and scores.group_name = gold_totals.group_name
     order by scores.metric, scores.variant nulls first, scores.group_name
 """
 _UNITS = """
@@ -192,7 +194,6 @@ _UNITS = """
     from temp.units as units
     inner join temp.cases as cases on units.unit_key = cases.unit_key
     anti join temp.left_out as left_out on cases.turn_key = left_out.turn_key
-    order by units.unit_key, units.metric, units.variant nulls first
 """
 _SLOTS = """
     insert into scores.slots

@@ -18,7 +18,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from tests import fixtures, validators
-from tests.benchmarks import bench, comparison, dialogues, engines, exports, floor, harness, report, targets
+from tests.benchmarks import bench, comparison, dialogues, engines, exports, floor, harness, report, scores, targets
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
 
@@ -223,6 +223,24 @@ def test_exports_are_measured_beside_datasets(sample_folder: Path, tmp_path: Pat
         "datasets N `from_generator`",
         "datasets N `load_dataset`",
     ]
+
+
+def test_scores_are_measured_beside_plain_python(
+    edited_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, release = tmp_path / "page.md", edited_folder / "releases" / "sgd"
+    page.write_text(f"before\n{scores.BEGIN}\nold\n{scores.END}\nbehind\n")
+    given = [str(edited_folder), str(release), "--repeats", "1", "--page", str(page)]
+    assert scores.main(given) == 0
+    text = page.read_text()
+    assert (text.startswith("before\n"), text.endswith("behind\n"), "old" in text) == (True, True, False)
+    assert re.findall(r"^\| (`score`|plain Python): .* \| [\d.]+ \| [\d.]+ \| [\d,]+ MB \| all metrics", text, re.M) == [
+        "`score`", "plain Python", "plain Python",
+    ]  # fmt: skip
+    assert report.PAGE.read_text(encoding="utf-8").count(scores.BEGIN) == 1
+    monkeypatch.setattr(scores, "METRIC", "average_goal_accuracy")  # the processes compute what they did before
+    assert scores.main(given) == 2
+    assert "average_goal_accuracy is " in capsys.readouterr().err
 
 
 def test_every_peer_has_a_script_and_exact_pins() -> None:

@@ -15,7 +15,7 @@ import pytest
 import dialogue_warehouse as dw
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.corpora.registry import CorpusError
-from dialogue_warehouse.corpora.scores import Scoring, load_scoring, scored_corpora
+from dialogue_warehouse.corpora.scores import PredictionForm, Scoring, load_scoring, scored_corpora
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
@@ -147,6 +147,66 @@ def test_record_that_is_wrong_is_refused_with_its_place(
     assert "\n" not in str(refused.value)
 
 
+def damaged(form: PredictionForm, record: str) -> dict[str, tuple[bytes, str]]:
+    """Return files that are not JSON, each with the error."""
+    text = record.encode()
+    key, word = next(iter(form.place.items()))
+    name = str(json.loads(record)[key])
+    again = key if form.suffix == ".jsonl" else "x"  # another key is refused in a line
+    nan = text[: text.rindex(b"}")] + f', "{again}": NaN}}'.encode()
+    deep = text[: text.rindex(b"}")] + b',"x":' + b"[" * 100_000
+    if form.suffix == ".jsonl":
+        place = f"line 1, {word} {name}"
+        return {
+            "cut off": (text[:-5], f"{place}.*: Input data was truncated"),
+            "no number": (nan, f"{place}.*: JSON is malformed: .*"),
+            "deep": (deep, f"{place}.*: .*"),
+            "no UTF-8": (
+                text.replace(b'":"', b'":"\xff', 1).replace(b'": "', b'": "\xff', 1),
+                "line 1.*: a text is not UTF-8",
+            ),
+        }
+    place, last = "is not an array or an object of JSON: ", f"; the last {word} before is {name}"
+    return {
+        "empty": (b" ", f"{place}the file is empty"),
+        "cut off": (b"[" + text, f"{place}Input data was truncated{last}"),
+        "no number": (b"[" + nan + b"]", f"{place}JSON is malformed: .*{last}"),
+        "deep": (b"[" + deep, f"{place}values are nested too deeply{last}"),
+        "scalar": (b"3", f"{place}Expected `array`, got `int`"),
+    }
+
+
+@pytest.mark.parametrize(("form_name", "corpus_id"), FORMS)
+def test_file_that_is_not_json_is_refused_with_the_dialogue_at_its_end(
+    sample_folder: Path, tmp_path: Path, corpus_id: str, form_name: str
+) -> None:
+    form = next(form for form in load_scoring(corpus_id).forms if form.name == form_name)
+    for content, error in damaged(form, gold_of(sample_folder, corpus_id, form_name, 1)[0]).values():
+        path = tmp_path / f"damaged{form.suffix}"
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=rf"^{corpus_id}/{path.name}: {error}$") as refused:
+            scored(sample_folder, corpus_id, path)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_file_without_a_record_is_reported(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
+    path = predictions(corpus_id, None, lambda records: records.clear())
+    with golden.scored(sample_folder, corpus_id, path, split=split_of(load_scoring(corpus_id))) as scores:
+        assert scores.notices[0] == ("nothing is predicted", 1, path.name, "it has no record")
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_predictions_of_another_corpus_are_refused(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
+    own = {form.suffix for form in load_scoring(corpus_id).forms}
+    for other in CORPORA:
+        path = predictions(other, 1)
+        if other != corpus_id:
+            error = r"(line 1|record 0).*: Object " if path.suffix in own else "a file of predictions ends with "
+            with pytest.raises(InputError, match=error):
+                scored(sample_folder, corpus_id, path)
+
+
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_two_equal_sets_of_predictions_do_not_differ(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
     path = predictions(corpus_id)
@@ -222,7 +282,7 @@ def test_strict_run_fails_if_a_prediction_is_missing(
         (("--to", "WAREHOUSE/builds/x.duckdb"), "belongs to the warehouse"),
         (("--to", "PREDICTIONS"), "is not a file of results"),
         (("--predictions", "NOWHERE"), "there is no such file or folder"),
-        (("--predictions", "WAREHOUSE/sample"), "predictions are files of one kind"),
+        (("--predictions", "WAREHOUSE/sample"), "the folder has no file that ends with .json or .jsonl"),
     ],
 )
 def test_request_that_cannot_be_met_is_refused(

@@ -16,6 +16,7 @@ from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
+from dialogue_warehouse.reading.dialogues import read_dialogue
 from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.scoring.running import Request, score_published
 from dialogue_warehouse.settings import Settings
@@ -155,6 +156,18 @@ def test_units_that_are_not_right_are_listed_in_parts(
         assert set(found) == wrong
     text = opened(client, f"/scores.html?run={run_id}&metric={choice}&page=1")
     assert f"<option selected>{choice}</option>" in text
+
+
+@pytest.mark.parametrize("corpus_id", [name for name in CORPORA if load_scoring(name).declaration.has_split])
+def test_show_opens_the_key_of_an_error(edited_folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
+    run = scores.read_run(con, run_ids(con)[corpus_id][0])
+    keys = [*scores.example_keys([run])[:5], *(unit["unit_key"] for unit in run.units.rows[:5])]
+    for key in keys:
+        dialogue = read_dialogue(con, key)
+        assert key == dialogue.key or dialogue.mark.key == key
+    shown = run_command("show", keys[0], "--warehouse", edited_folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "/".join(keys[0].split("/")[:3]) in shown.stdout
 
 
 def test_report_has_the_same_pages(

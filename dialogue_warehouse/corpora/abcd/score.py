@@ -69,4 +69,5 @@ def _rows(line: Line) -> Iterator[tuple[str, Row]]:
     )
 
 
-FORMS = (PredictionForm("lines", ".jsonl", Line, _rows, has_records=False),)
+PLACE = {"convo_id": "dialogue", "turn_count": "turn_count"}
+FORMS = (PredictionForm("lines", ".jsonl", Line, _rows, PLACE, has_records=False),)

@@ -33,4 +33,4 @@ def _rows(line: Line) -> Iterator[tuple[str, Row]]:
     yield "predicted_scores", PredictedScores(question=line.question, scores=line.scores)
 
 
-FORMS = (PredictionForm("official", ".jsonl", Line, _rows),)
+FORMS = (PredictionForm("official", ".jsonl", Line, _rows, {"question": "question"}),)

@@ -77,7 +77,8 @@ def _rows(transcript: Transcript) -> Iterator[tuple[str, Row]]:
         )
 
 
+PLACE = {"uuid": "transcript"}
 FORMS = (
-    PredictionForm("official", ".json", Transcript, _rows),
-    PredictionForm("lines", ".jsonl", Transcript, _rows),
+    PredictionForm("official", ".json", Transcript, _rows, PLACE),
+    PredictionForm("lines", ".jsonl", Transcript, _rows, PLACE),
 )

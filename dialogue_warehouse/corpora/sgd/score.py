@@ -186,7 +186,8 @@ def _rows_of_line(line: Line) -> Iterator[tuple[str, Row]]:
     yield "predicted_frames", _row(line.dialogue_id, line.turn_index, frame)
 
 
+PLACE = {"dialogue_id": "dialogue"}
 FORMS = (
-    PredictionForm("official", ".json", Dialogue, _rows_of_dialogue),
-    PredictionForm("lines", ".jsonl", Line, _rows_of_line, has_records=False),
+    PredictionForm("official", ".json", Dialogue, _rows_of_dialogue, PLACE),
+    PredictionForm("lines", ".jsonl", Line, _rows_of_line, PLACE | {"turn_index": "turn"}, has_records=False),
 )

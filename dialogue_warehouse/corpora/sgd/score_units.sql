@@ -179,41 +179,57 @@ measured as (
         shares.unit_key,
         shares.is_predicted,
         shares.has_spans,
-        unnest(map_entries(map {
-            'active_intent_accuracy': shares.active_intent,
-            'requested_slots_precision': shares.asked_precision,
-            'requested_slots_recall': shares.asked_recall,
-            'requested_slots_f1': coalesce(
-                2 * asked_precision * asked_recall / nullif(asked_precision + asked_recall, 0), 0
-            ),
-            'slot_tagging_precision': shares.span_precision,
-            'slot_tagging_recall': shares.span_recall,
-            'slot_tagging_f1': coalesce(2 * span_precision * span_recall / nullif(span_precision + span_recall, 0), 0),
-            'average_cat_accuracy': goals.average_cat,
-            'joint_cat_accuracy': if(shares.has_categorical, coalesce(goals.joint_cat, 1), null),
-            'average_goal_accuracy/difflib': goals.average_difflib,
-            'average_goal_accuracy/levenshtein': goals.average_levenshtein,
-            'average_goal_accuracy/exact': goals.average_exact,
-            'average_noncat_accuracy/difflib': goals.average_noncat_difflib,
-            'average_noncat_accuracy/levenshtein': goals.average_noncat_levenshtein,
-            'average_noncat_accuracy/exact': goals.average_noncat_exact,
-            'joint_goal_accuracy/difflib': coalesce(goals.joint_difflib, 1),
-            'joint_goal_accuracy/levenshtein': coalesce(goals.joint_levenshtein, 1),
-            'joint_goal_accuracy/exact': coalesce(goals.joint_exact, 1),
-            'joint_noncat_accuracy/difflib': if(has_other, coalesce(joint_noncat_difflib, 1), null),
-            'joint_noncat_accuracy/levenshtein': if(has_other, coalesce(joint_noncat_levenshtein, 1), null),
-            'joint_noncat_accuracy/exact': if(has_other, coalesce(joint_noncat_exact, 1), null)
-        })) as measure
+        unnest([  -- noqa: AL03
+            {'metric': 'active_intent_accuracy', 'variant': null, 'value': shares.active_intent},
+            {'metric': 'requested_slots_precision', 'variant': null, 'value': shares.asked_precision},
+            {'metric': 'requested_slots_recall', 'variant': null, 'value': shares.asked_recall},
+            {
+                'metric': 'requested_slots_f1', 'variant': null,
+                'value': coalesce(2 * asked_precision * asked_recall / nullif(asked_precision + asked_recall, 0), 0)
+            },
+            {'metric': 'slot_tagging_precision', 'variant': null, 'value': shares.span_precision},
+            {'metric': 'slot_tagging_recall', 'variant': null, 'value': shares.span_recall},
+            {
+                'metric': 'slot_tagging_f1', 'variant': null,
+                'value': coalesce(2 * span_precision * span_recall / nullif(span_precision + span_recall, 0), 0)
+            },
+            {'metric': 'average_cat_accuracy', 'variant': null, 'value': goals.average_cat},
+            {
+                'metric': 'joint_cat_accuracy', 'variant': null,
+                'value': if(shares.has_categorical, coalesce(goals.joint_cat, 1), null)
+            },
+            {'metric': 'average_goal_accuracy', 'variant': 'difflib', 'value': goals.average_difflib},
+            {'metric': 'average_goal_accuracy', 'variant': 'levenshtein', 'value': goals.average_levenshtein},
+            {'metric': 'average_goal_accuracy', 'variant': 'exact', 'value': goals.average_exact},
+            {'metric': 'average_noncat_accuracy', 'variant': 'difflib', 'value': goals.average_noncat_difflib},
+            {'metric': 'average_noncat_accuracy', 'variant': 'levenshtein', 'value': goals.average_noncat_levenshtein},
+            {'metric': 'average_noncat_accuracy', 'variant': 'exact', 'value': goals.average_noncat_exact},
+            {'metric': 'joint_goal_accuracy', 'variant': 'difflib', 'value': coalesce(goals.joint_difflib, 1)},
+            {'metric': 'joint_goal_accuracy', 'variant': 'levenshtein', 'value': coalesce(goals.joint_levenshtein, 1)},
+            {'metric': 'joint_goal_accuracy', 'variant': 'exact', 'value': coalesce(goals.joint_exact, 1)},
+            {
+                'metric': 'joint_noncat_accuracy', 'variant': 'difflib',
+                'value': if(has_other, coalesce(joint_noncat_difflib, 1), null)
+            },
+            {
+                'metric': 'joint_noncat_accuracy', 'variant': 'levenshtein',
+                'value': if(has_other, coalesce(joint_noncat_levenshtein, 1), null)
+            },
+            {
+                'metric': 'joint_noncat_accuracy', 'variant': 'exact',
+                'value': if(has_other, coalesce(joint_noncat_exact, 1), null)
+            }
+        ], recursive := true)
     from shares
     left join goals on shares.unit_key = goals.unit_key
 )
 
 select
     measured.unit_key,
-    split_part(measured.measure.key, '/', 1) as metric,
-    nullif(split_part(measured.measure.key, '/', 2), '') as variant,
-    is_predicted and (has_spans or not starts_with(measured.measure.key, 'slot_tagging')) as is_scored,
-    measured.measure.value as numerator,
+    measured.metric,
+    measured.variant,
+    is_predicted and (has_spans or not starts_with(measured.metric, 'slot_tagging')) as is_scored,
+    measured.value as numerator,
     1.0 as denominator
 from measured
-where measured.measure.value is not null
+where measured.value is not null

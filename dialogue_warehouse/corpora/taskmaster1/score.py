@@ -87,7 +87,8 @@ def _rows_of_dialog(dialog: Dialog) -> Iterator[tuple[str, Row]]:
         yield from _rows(Line(dialog.conversation_id, utterance.index, arguments))
 
 
+PLACE = {"conversation_id": "dialogue"}
 FORMS = (
-    PredictionForm("dialogs", ".json", Dialog, _rows_of_dialog, has_records=False),
-    PredictionForm("lines", ".jsonl", Line, _rows, has_records=False),
+    PredictionForm("dialogs", ".json", Dialog, _rows_of_dialog, PLACE, has_records=False),
+    PredictionForm("lines", ".jsonl", Line, _rows, PLACE | {"index": "utterance"}, has_records=False),
 )
