@@ -68,7 +68,7 @@ create table if not exists scores.units (
 );
 comment on table scores.units is 'One row per run, unit, metric and variant. Key: these four.';
 comment on column scores.units.unit_key
-is 'what is scored; a key of the warehouse, which `show` opens, unless the page says otherwise';
+is 'what is scored: a key of the warehouse, unless docs/score.md says otherwise; `show` opens turn_key';
 comment on column scores.units.is_scored is 'there is a prediction';
 comment on column scores.units.numerator
 is 'a score is the sum of the numerators divided by the sum of the denominators';

@@ -229,11 +229,11 @@ def test_scores_are_measured_beside_plain_python(
     edited_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, release = tmp_path / "page.md", edited_folder / "releases" / "sgd"
-    page.write_text(f"before\n{scores.BEGIN}\nold\n{scores.END}\nbehind\n")
+    page.write_text(f"before\n{scores.BEGIN}\nstale\n{scores.END}\nbehind\n")
     given = [str(edited_folder), str(release), "--repeats", "1", "--page", str(page)]
     assert scores.main(given) == 0
     text = page.read_text()
-    assert (text.startswith("before\n"), text.endswith("behind\n"), "old" in text) == (True, True, False)
+    assert (text.startswith("before\n"), text.endswith("behind\n"), "stale" in text) == (True, True, False)
     assert re.findall(r"^\| (`score`|plain Python): .* \| [\d.]+ \| [\d.]+ \| [\d,]+ MB \| all metrics", text, re.M) == [
         "`score`", "plain Python", "plain Python",
     ]  # fmt: skip

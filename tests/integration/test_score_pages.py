@@ -159,12 +159,16 @@ def test_units_that_are_not_right_are_listed_in_parts(
 
 
 @pytest.mark.parametrize("corpus_id", [name for name in CORPORA if load_scoring(name).declaration.has_split])
-def test_show_opens_the_key_of_an_error(edited_folder: Path, con: duckdb.DuckDBPyConnection, corpus_id: str) -> None:
+def test_show_opens_the_key_of_an_error(
+    edited_folder: Path, client: TestClient, con: duckdb.DuckDBPyConnection, corpus_id: str
+) -> None:
     run = scores.read_run(con, run_ids(con)[corpus_id][0])
-    keys = [*scores.example_keys([run])[:5], *(unit["unit_key"] for unit in run.units.rows[:5])]
+    keys = [*scores.example_keys([run])[:5], *(unit["turn_key"] or unit["unit_key"] for unit in run.units.rows[:5])]
     for key in keys:
         dialogue = read_dialogue(con, key)
         assert key == dialogue.key or dialogue.mark.key == key
+    linked = Page(opened(client, f"/scores.html?run={run.row['run_id']}")).links
+    assert all(any(link.startswith(f"dialogues?key={key}") for link in linked) for key in keys)
     shown = run_command("show", keys[0], "--warehouse", edited_folder)
     assert shown.returncode == 0, shown.stderr
     assert "/".join(keys[0].split("/")[:3]) in shown.stdout
