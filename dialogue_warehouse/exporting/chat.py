@@ -16,6 +16,8 @@ If many dialogues have the same tools, a part `tool_sets` says so, and the tools
 
 from __future__ import annotations
 
+import itertools
+import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +43,7 @@ TARGETS = ("weight", "train")
 LONGEST_NAME = 64
 """Characters of the name of a tool."""
 BATCH_TURNS = 80_000
-"""Turns of the dialogues that are written at once, which bounds the memory."""
+"""Turns of the dialogues of a batch at most; two batches are written at once, which bounds the memory."""
 LINES = """
     copy (select concat(
         '{{"id":', to_json(id), ',"messages":', messages, ',"tools":' || tools, ',"source":', source, '}}'
@@ -136,15 +138,14 @@ def write_parts(
         update(f"{done:,} of {len(dialogues):,} dialogues")
 
 
-def _batches(dialogues: Sequence[Dialogue]) -> Iterator[Sequence[Dialogue]]:
-    """Yield the dialogues in groups of about as many turns."""
-    start, turns = 0, 0
-    for number, dialogue in enumerate(dialogues):
-        if turns and turns + dialogue.turn_count > BATCH_TURNS:
-            yield dialogues[start:number]
-            start, turns = number, 0
-        turns += max(dialogue.turn_count, 1)
-    yield dialogues[start:]
+def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
+    """Yield the dialogues in an even number of groups with about as many turns, because two are written at a time."""
+    starts = list(itertools.accumulate((max(dialogue.turn_count, 1) for dialogue in dialogues), initial=0))
+    number = 2 * math.ceil(starts[-1] / (2 * BATCH_TURNS))
+    for _, batch in itertools.groupby(
+        zip(starts, dialogues, strict=False), key=lambda one: one[0] * number // starts[-1]
+    ):
+        yield [dialogue for _, dialogue in batch]
 
 
 def _write_batch(

@@ -25,6 +25,7 @@ from dialogue_warehouse.common.database import identifier, one_line
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of
+from dialogue_warehouse.exporting import batches
 
 MESSAGES_TOML = "messages.toml"
 PREFERENCES_TOML = "preferences.toml"
@@ -92,8 +93,8 @@ def declared(corpus: Corpus, name: str) -> tuple[str, dict[str, Table]]:
 def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_TOML) -> list[dict[str, Any]]:
     """Return each table of core that has rows of a corpus, with the fate of the values of each column.
 
-    `name` is the file of the declarations. `exported` has the parts of the corpus' examples, and core is the default
-    schema of the connection.
+    `name` is the file of the declarations. `con` is a connection of `open_core`, and `exported` has
+    the parts of the corpus' examples.
     """
     why, tables = declared(corpus, name)
     columns: dict[str, list[str]] = {}
@@ -104,21 +105,20 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_T
         columns.setdefault(table, []).append(column)
     if unknown := sorted(tables.keys() - columns.keys()):
         raise CorpusError(f"{corpus.corpus_id}/{name}: core has no table {unknown[0]}")
-    con.execute("create or replace temp table exported_dialogues as select distinct dialogue_key from exported")
-    con.execute("create or replace temp table exported_turns as select distinct turn_key from exported")
+    con.execute("create or replace table memory.exported_dialogues as select distinct dialogue_key from exported")
+    con.execute("create or replace table memory.exported_turns as select distinct turn_key from exported")
     merged = {part for (part,) in con.execute("select distinct part from exported where is_merged").fetchall()}
-    found = []
-    for table, names in columns.items():
-        entry = tables.get(table, Table(why))
+
+    def count_table(own: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any] | None:
+        names, entry = columns[table], tables.get(table, Table(why))
         if unknown := [column for kept in entry.kept for column in kept.columns if column not in names]:
             raise CorpusError(f"{corpus.corpus_id}/{name}: {table} has no column {unknown[0]}")
         try:
-            counted = _count_table(con, corpus, table, names, entry, merged)
+            return _count_table(own, corpus, table, names, entry, merged)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise CorpusError(f"{corpus.corpus_id}/{name}: {table}: {one_line(error)}") from error
-        if counted and counted["rows"]:
-            found.append(counted)
-    return found
+
+    return [counted for counted in batches.each(con, columns, count_table) if counted and counted["rows"]]
 
 
 def _count_table(
