@@ -1,8 +1,9 @@
 """From a corpus' msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
 
 Values that a type writes as an object, an array or a scalar are read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE
-or BOOLEAN. Two shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array,
-and a value that is either a text or an object. The check of the records is in `pipelines.ingestion.checking`.
+or BOOLEAN. Some shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array
+becomes a STRUCT, and a value that is either a text or an object, or either a text or such a struct, a STRUCT with a
+member for each. Any other union stays JSON. The check of the records is in `pipelines.ingestion.checking`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec import inspect
 
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.errors import InputError
 
 OBJECT_SIZE = 16 * 2**20
 """Default limit of DuckDB's reader for one JSON value, in bytes."""
@@ -102,7 +104,10 @@ def duckdb_type(kind: inspect.Type) -> str:
                 return duckdb_type(options[0])
             types = {duckdb_type(option) for option in options}
             return "DOUBLE" if types == {"INTEGER", "DOUBLE"} else "JSON"
-    raise TypeError(f"no DuckDB type for {kind}")
+    raise InputError(
+        f"schema.py: a field of the type {type(kind).__name__.removesuffix('Type').lower()} has no column; "
+        "use str, int, float, bool, list, dict, a Struct, or a union of them"
+    )
 
 
 def _projected(expression: str, kind: inspect.Type) -> str:
@@ -133,7 +138,20 @@ def _projected(expression: str, kind: inspect.Type) -> str:
                 f"entries := case when json_type({expression}) = 'OBJECT' "
                 f"then cast({expression} as {duckdb_type(entries)}) end)"
             )
-    raise TypeError(f"the type {kind} of the schema has no column type")
+        case inspect.UnionType() if _is_text_or_array(_options(kind)):
+            array = next(option for option in _options(kind) if isinstance(option, inspect.StructType))
+            return (
+                f"struct_pack(text := case when json_type({expression}) = 'VARCHAR' then {expression} ->> '$' end, "
+                f"items := case when json_type({expression}) = 'ARRAY' then {_projected(expression, array)} end)"
+            )
+    return expression
+
+
+def _is_text_or_array(options: list[inspect.Type]) -> bool:
+    """Tell if these are a text and a struct that the release writes as an array."""
+    return {type(option) for option in options} == {inspect.StrType, inspect.StructType} and all(
+        option.array_like for option in options if isinstance(option, inspect.StructType)
+    )
 
 
 def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[str, str]]:
@@ -141,7 +159,7 @@ def _array_items(expression: str, kind: inspect.StructType) -> Iterator[tuple[st
     for index, struct_field in enumerate(kind.fields):
         of = duckdb_type(struct_field.type)
         if "JSON" in of:
-            raise TypeError(f"{struct_field.name}: an array inside an array-like struct must be plain")
+            raise InputError(f"schema.py: {struct_field.name}: an array inside an array-like struct must be plain")
         item = f"({expression} ->> {index})" if of == "VARCHAR" else f"cast({expression} -> {index} as {of})"
         yield struct_field.name, item
 

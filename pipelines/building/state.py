@@ -93,6 +93,7 @@ def begin(session: Session, run_id: str) -> Build:
             written = simulating.simulate(paths.sample, simulating.SAMPLE_SCALE)
             stage.detail = f"{len(written):,} files of all releases, generated"
             stage.counts = {"files": len(written)}
+        session.source.search_again()
     build, taken = (
         new_build(settings, run_id),
         builds.earlier_builds(paths, settings) | set(retention.kept_builds(paths)),

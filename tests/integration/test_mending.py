@@ -450,3 +450,15 @@ def test_state_of_a_build_outside_the_warehouse_is_ignored(paths: WarehousePaths
     paths.scratch_state.write_text(json.dumps(said | {"build_id": "../../victim/x"}))
     with pytest.raises(state.BuildError):
         state.of_run(paths, "run")
+
+
+def test_lost_sample_of_a_corpus_is_generated_before_it_is_read(tmp_path: Path) -> None:
+    """The source is compared with the published build before the sample is generated, and searched again afterwards."""
+    folder = tmp_path / "warehouse"
+    assert run_command("build", "--corpora", "bbai", "--warehouse", folder).returncode == 0
+    shutil.rmtree(folder / "sample" / "bbai")
+    built = run_command("build", "--corpora", "bbai", "--warehouse", folder)
+    assert built.returncode == 0
+    assert "no files at the source" not in built.stderr
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        assert con.execute("select count(*) > 0 from core.fct_turns").fetchone() == (True,)

@@ -169,7 +169,7 @@ def test_two_dialogues_are_compared_side_by_side(client: TestClient, con: duckdb
         )
     )
     text = opened(client, f"/dialogues?key={first}&against={second}")
-    assert re.findall(r'<article class="dialogue">\s*<header>\s*<h1>(?:<[^>]*>)*([^<]*)', text) == [first, second]
+    assert re.findall(r'<article class="dialogue"[^>]*>\s*<header>\s*<h1>(?:<[^>]*>)*([^<]*)', text) == [first, second]
     ids = [found["id"] for _, found in Page(text).tags if "id" in found]
     assert len(ids) == len(set(ids))
     swapped = next(

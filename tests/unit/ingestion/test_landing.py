@@ -13,11 +13,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from msgspec import inspect
+from msgspec import Struct, inspect
 from pyarrow import parquet
 
 from dialogue_warehouse.corpora import column_types
-from dialogue_warehouse.corpora.release import Entity, SourceFile
+from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.releases.records import LandingError
 from dialogue_warehouse.storage import publication
@@ -81,6 +82,39 @@ def test_union_of_text_and_object_distinguishes_them(tmp_path: Path) -> None:
     rows = read(tmp_path, land(tmp_path, [ITEM | {"data": value} for value in ("", {}, {"k": "v"}, None)], ITEMS))
     assert [row["data"]["text"] for row in rows] == ["", None, None, None]
     assert [row["data"]["entries"] for row in rows] == [None, {}, {"k": "v"}, None]
+
+
+class Pair(Struct, array_like=True, forbid_unknown_fields=True):
+    """Two texts, written as an array."""
+
+    slot: str
+    value: str
+
+
+class Acts(Struct, forbid_unknown_fields=True):
+    """A record with a union of a text and an array."""
+
+    acts: list[str | Pair]
+
+
+def test_union_of_text_and_array_distinguishes_them(tmp_path: Path) -> None:
+    entity = Entity("items", Acts, Container.ARRAY, r"train/items\.json", part="train")
+    rows = read(tmp_path, land(tmp_path, [{"acts": ["", ["k", "v"], "null"]}, {"acts": []}], entity))
+    assert [[act["text"] for act in row["acts"]] for row in rows] == [["", None, "null"], []]
+    assert [[act["items"] for act in row["acts"]] for row in rows] == [[None, {"slot": "k", "value": "v"}, None], []]
+
+
+class Mixed(Struct, forbid_unknown_fields=True):
+    """A record with a union of several shapes."""
+
+    value: str | int | list[int] | None
+
+
+def test_any_other_union_is_json(tmp_path: Path) -> None:
+    entity = Entity("items", Mixed, Container.ARRAY, r"train/items\.json", part="train")
+    values = ["a", "7", 7, [1, 2], None, ""]
+    rows = read(tmp_path, land(tmp_path, [{"value": value} for value in values], entity))
+    assert [None if row["value"] is None else json.loads(row["value"]) for row in rows] == values
 
 
 def test_entries_splits_documents_and_lines_keep_key_and_pointer(tmp_path: Path) -> None:
@@ -285,7 +319,7 @@ def test_path_with_glob_characters_is_read_literally(tmp_path: Path) -> None:
 
 
 def test_type_without_sql_counterpart_is_rejected_when_the_schema_is_read() -> None:
-    with pytest.raises(TypeError, match="no DuckDB type"):
+    with pytest.raises(InputError, match="a field of the type bytes has no column"):
         column_types.duckdb_type(inspect.type_info(bytes))
 
 
