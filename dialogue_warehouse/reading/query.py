@@ -135,8 +135,10 @@ class QueryResult:
     def _refused(self, error: Exception, statement: str) -> QueryError:
         """Describe in one line why a run failed; if memory ran out, name the setting that raises the limit."""
         before = values.LINES_BEFORE if statement != self.statement else 0
-        hint = "DIALOGUE_QUERY_MEMORY_LIMIT allows more." if OUT_OF_MEMORY in str(error) else None
-        return query_error(error, self.skipped_lines - before, hint)
+        refused = query_error(error, self.skipped_lines - before)
+        if OUT_OF_MEMORY in str(error):
+            return QueryError(f"{refused}; DIALOGUE_QUERY_MEMORY_LIMIT allows more")
+        return refused
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """Return the query as DuckDB's relation."""
