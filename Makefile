@@ -108,8 +108,8 @@ bench-scores: $(READY) ## Measure scores beside plain Python (WAREHOUSE=FOLDER R
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
 
-bench-pages: $(READY) ## Measure the dashboard's pages in a browser (WAREHOUSE=FOLDER; needs Chromium).
-	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE)
+bench-pages: $(READY) ## Measure the dashboard's pages and memory (WAREHOUSE=FOLDER; needs Chromium).
+	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(BIN)/python -m tests.benchmarks.report

@@ -211,13 +211,16 @@ SAID = """
     ) as wanted
     inner join core.fct_turns as turns
         on wanted.turn_key = turns.turn_key
+    where turns.dialogue_key in (select unnest($dialogues))
 """
 
 
 def read_utterances(con: Connection, index: Index, places: Sequence[int]) -> dict[int, tuple[str, str]]:
     """Read the key and the text of the utterances at these places."""
-    keys = [f"{index.dialogues[number].key}/{turn}" for number, turn in map(place_of, places)]
-    rows = con.execute(SAID, {"places": list(places), "keys": keys}).fetchall()
+    turns = [(index.dialogues[number].key, turn) for number, turn in map(place_of, places)]
+    keys = [f"{dialogue_key}/{turn}" for dialogue_key, turn in turns]
+    dialogues = sorted({dialogue_key for dialogue_key, _ in turns})
+    rows = con.execute(SAID, {"places": list(places), "keys": keys, "dialogues": dialogues}).fetchall()
     return {place: (turn_key, utterance) for place, turn_key, utterance in rows}
 
 

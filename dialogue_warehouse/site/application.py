@@ -2,7 +2,7 @@
 
 Pages read in threads; queries of users run in processes (`running`). Each page is the state of its address, so that
 Back, reload and a link show the same. A page is kept by the browser until another build is published or the server
-starts again.
+starts again. What many pages need is read when the server starts, and when a build is published.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,7 +50,7 @@ MENU = [
     ("builds", "Builds"),
 ]
 """The pages in the menu, and their names."""
-WHOLE = ("index.html", "corpora.html", "changes.html", "expectations.html", "dictionary.html")
+WHOLE = ("index.html", "corpora.html", "changes.html", "dictionary.html")
 """The pages that are the report's own."""
 SCRIPTS = {
     "report.js": "text/javascript",
@@ -60,6 +60,8 @@ SCRIPTS = {
     "site.css": "text/css",
 }
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
+LOOK = 5.0
+"""Seconds after which the server looks whether another build is published."""
 NOT_RUN = "Another site has sent you here, so the query is not run yet. Read it, then press Run."
 
 
@@ -81,6 +83,7 @@ class Site:
             *(Route(f"/{name}", self.whole) for name in WHOLE),
             Route("/claims.html", self.claims),
             Route("/violations.html", self.rules),
+            Route("/expectations.html", self.expectations),
             Route("/builds", self.builds),
             Route(f"/{score_pages.NAME}", self.scores),
             Route("/dialogues", self.dialogues),
@@ -93,31 +96,58 @@ class Site:
 
     @contextlib.asynccontextmanager
     async def running(self, _app: Starlette) -> AsyncGenerator[None]:
-        """Keep a process ready for a query while the server runs."""
+        """Keep a process ready for a query while the server runs, and read in advance what many pages need."""
         self.workers.prepare()
+        preparing = asyncio.create_task(self.prepare())
         try:
             yield
         finally:
+            preparing.cancel()
+            await asyncio.wait({preparing})
             await self.workers.close()
             self.published.close()
+
+    async def prepare(self) -> None:
+        """Read what many pages need, once for each build that is published."""
+        prepared = None
+        while True:
+            with contextlib.suppress(Exception):  # a page that needs it tells what is wrong
+                build_id = await run_in_threadpool(self.published.build_id)
+                if build_id != prepared:
+                    prepared = build_id
+                    for step in self._steps():
+                        await run_in_threadpool(self.published.read, step)
+            await asyncio.sleep(LOOK)
+
+    def _steps(self) -> Iterator[Callable[[Build, Connection], object]]:
+        """Yield what is read in advance, in parts: a reader never waits for more than one of them."""
+        yield lambda build, _: self._kept(build, "index.html")
+        yield lambda build, con: build.index(con)
+        for part in ("rules", "claims", "suites"):
+            yield lambda build, _, part=part: getattr(build.reading, part)
+        yield browsing.prepare
+        for name in WHOLE:
+            yield lambda build, _, name=name: self._kept(build, name)
 
     # Pages
 
     def _page(self, request: Request, template: str, make: Callable[[Build, Connection], dict[str, Any]]) -> Response:
         """Answer with a page of the published build, unless the browser has it already."""
+        return self._text(request, lambda build, con: self._render(build, template, request.url.path, make(build, con)))
+
+    def _text(self, request: Request, make: Callable[[Build, Connection], str]) -> Response:
+        """Answer with the text of a page, unless the browser has it already."""
         tag = f'"{self.published.build_id()}-{self._started:x}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
-        text = self.published.read(lambda build, con: self._render(build, template, request.url.path, make(build, con)))
-        return HTMLResponse(text, headers=headers)
+        return HTMLResponse(self.published.read(make), headers=headers)
 
     def _render(self, build: Build, template: str, path: str, values: dict[str, Any]) -> str:
         """Return the text of a page."""
-        with build.reading() as reading:
-            shared = report.shared(quality.Found(reading), report.DBT_DOCS if self._paths.dbt_docs.is_file() else "")
-            shared |= {"menu": self._menu, "is_live": True, "page": path.strip("/")} | values
-            return report.templates().get_template(template).render(shared)
+        shared = report.shared(quality.Found(build.reading), report.DBT_DOCS if self._paths.dbt_docs.is_file() else "")
+        shared |= {"menu": self._menu, "is_live": True, "page": path.strip("/")} | values
+        return report.templates().get_template(template).render(shared)
 
     def first(self, request: Request) -> Response:
         """Answer `/`: the overview, or the dialogue of `key`."""
@@ -131,32 +161,26 @@ class Site:
         return self._whole(request, request.url.path.strip("/"))
 
     def _whole(self, request: Request, name: str) -> Response:
-        def make(build: Build, _con: Connection) -> str:
-            return build.kept(name, lambda: self._render(build, name, name, {}))
+        return self._text(request, lambda build, _: self._kept(build, name))
 
-        tag = f'"{self.published.build_id()}-{self._started:x}"'
-        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return HTMLResponse(self.published.read(make), headers=headers)
+    def _kept(self, build: Build, name: str) -> str:
+        """Return a page that is the report's own; its text is kept."""
+        return build.kept.get(name, lambda: self._render(build, name, name, {}))
 
     def claims(self, request: Request) -> Response:
         """Answer with the claims that the address asks for."""
-
-        def make(build: Build, _con: Connection) -> dict[str, Any]:
-            with build.reading() as reading:
-                return quality.claims(reading, request.query_params)
-
-        return self._page(request, "claims.html", make)
+        asked = request.query_params
+        return self._page(request, "claims.html", lambda build, _: quality.claims(build.reading, asked))
 
     def rules(self, request: Request) -> Response:
         """Answer with the rules that the address asks for."""
+        asked = request.query_params
+        return self._page(request, "violations.html", lambda build, con: quality.rules(build.reading, con, asked))
 
-        def make(build: Build, con: Connection) -> dict[str, Any]:
-            with build.reading() as reading:
-                return quality.rules(reading, con, request.query_params)
-
-        return self._page(request, "violations.html", make)
+    def expectations(self, request: Request) -> Response:
+        """Answer with the expectations that the address asks for."""
+        asked = request.query_params
+        return self._page(request, "expectations.html", lambda build, _: quality.expectations(build.reading, asked))
 
     def builds(self, request: Request) -> Response:
         """Answer with the builds."""
@@ -224,9 +248,9 @@ class Site:
                 return Response(status_code=499)
 
         def make(build: Build, con: Connection) -> dict[str, Any]:
-            tables = build.kept("columns", lambda: asking.read_columns(con))
+            tables = build.kept.get("columns", lambda: asking.read_columns(con))
             values = {"tables": tables, "notice": NOT_RUN if query.strip() and elsewhere else "", "nonce": nonce}
-            values["words"] = asking.words(tables, build.kept("keywords", lambda: asking.read_keywords(con)))
+            values["words"] = asking.words(tables, build.kept.get("keywords", lambda: asking.read_keywords(con)))
             return asking.page(query, answer, dict(request.query_params)) | values
 
         text = await run_in_threadpool(

@@ -36,12 +36,18 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     """Return what the page shows. Raises InputError for an unknown table."""
     if not parameters.get("_table"):
         schemas = defaultdict(list)
-        for table in build.kept("tables", lambda: catalogue.list_tables(con)):
+        for table in build.kept.get("tables", lambda: catalogue.list_tables(con)):
             schemas[table.schema].append(table)
         return {"schemas": schemas}
     asked = parameters["_table"]
-    table = build.kept(("table", asked), lambda: catalogue.describe_table(con, asked))
+    table = build.kept.get(("table", asked), lambda: catalogue.describe_table(con, asked))
     return _rows(con, table, parameters.multi_items())
+
+
+def prepare(build: Build, _: Connection) -> None:
+    """Describe every table, so that its page need not."""
+    for listed, described in build.reading.described:
+        build.kept.get(("table", f"{listed.schema}.{listed.table}"), lambda table=described: table)
 
 
 def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[str, Any]:
@@ -130,12 +136,13 @@ def _head(state: Parameters, column: str, by: str, is_falling: bool) -> dict[str
 
 def _filter(state: Parameters, columns: dict[str, str]) -> Callable[[str, str | None], str | None]:
     """Return a function that returns the address of only the rows with a value."""
+    page = address("tables", state)
 
     def filtered(column: str, value: str | None) -> str | None:
         added = ("_null", column) if value is None else (column, value)
         is_long = value is not None and not 0 < len(value) <= LONGEST_FILTER
         if added in state or is_long or columns.get(column) not in FILTERED:
             return None
-        return address("tables", [*state, added])
+        return address(page, [added])
 
     return filtered

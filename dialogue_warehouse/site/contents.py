@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import islice, zip_longest
+from typing import Any, Generic, TypeVar
 
 from dialogue_warehouse.errors import counted
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.reading import dialogue_parts, findings
+from dialogue_warehouse.reading import catalogue, dialogue_parts, findings
+from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.changes import verdict_of
-from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.connection import Connection, another
 from dialogue_warehouse.reading.dialogues import read_dialogues
 from dialogue_warehouse.reading.findings import Row, read_rows
 from dialogue_warehouse.site import scores as score_pages
-from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, read_tables
+from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, tables_of
 from dialogue_warehouse.site.histories import join_suites
+from dialogue_warehouse.site.kept import Kept
 from dialogue_warehouse.site.pictures import Picture, Relations, read_pictures
 from dialogue_warehouse.site.results import DEFECTS, PROFILES, VOICES, read_corpora, read_rules
+
+Read = TypeVar("Read")
 
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:
@@ -221,16 +226,33 @@ class Contents:
     """The runs of this file."""
 
 
+class Part(Generic[Read]):
+    """A part of the contents: a property that is read once, on a separate cursor, when a page first needs it."""
+
+    def __init__(self, read: Callable[[Any, Connection], Read]) -> None:
+        self._read = read
+        self.__doc__ = read.__doc__
+
+    def __get__(self, reading: Reading, _: type[Reading]) -> Read:
+        """Return what was read."""
+        return reading.kept.get(self, lambda: self._once(reading))
+
+    def _once(self, reading: Reading) -> Read:
+        with contextlib.closing(another(reading.con)) as con:
+            return self._read(reading, con)
+
+
 class Reading:
     """The contents of an open published build, each part read when a page first needs it."""
 
     def __init__(self, con: Connection, paths: WarehousePaths, has_scores: bool = False) -> None:
-        self._con, self._paths, self._has_scores = con, paths, has_scores
+        self.con, self.kept = con, Kept()
+        self._paths, self._has_scores = paths, has_scores
 
-    @functools.cached_property
-    def _all_builds(self) -> list[Row]:
+    @Part
+    def _all_builds(self, con: Connection) -> list[Row]:
         """The builds, newest first; the published one has no later one beside it."""
-        return read_rows(self._con, "select * from quality.builds order by started_at desc, build_id desc")
+        return read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
 
     @property
     def build(self) -> Row:
@@ -247,96 +269,101 @@ class Reading:
         """Number of builds that are not shown."""
         return len(self._all_builds) - len(self.builds)
 
-    @functools.cached_property
-    def corpora(self) -> list[Row]:
+    @Part
+    def corpora(self, con: Connection) -> list[Row]:
         """The corpora."""
-        return read_corpora(self._con, self.build["build_id"])
+        return read_corpora(con, self.build["build_id"])
 
     @property
     def generated(self) -> list[str]:
         """Titles of the corpora with generated files."""
         return [corpus["title"] for corpus in self.corpora if corpus["files_generated"]]
 
-    @functools.cached_property
-    def changes(self) -> list[str]:
+    @Part
+    def changes(self, _: Connection) -> list[str]:
         """The differences from the build before."""
         return describe_changes(self.builds[0], self.builds[1], self.suites) if len(self.builds) > 1 else []
 
-    @functools.cached_property
-    def voices(self) -> list[Row]:
+    @Part
+    def voices(self, con: Connection) -> list[Row]:
         """Number of claims per verdict."""
-        return read_rows(self._con, VOICES)
+        return read_rows(con, VOICES)
 
-    @functools.cached_property
-    def claims(self) -> list[Row]:
+    @Part
+    def claims(self, con: Connection) -> list[Row]:
         """The claims."""
         query = findings.claims_query((), verdict=None, only_unexpected=False, detail="whole")
-        return read_rows(self._con, query)
+        return read_rows(con, query)
 
-    @functools.cached_property
-    def rules(self) -> list[Row]:
+    @Part
+    def rules(self, con: Connection) -> list[Row]:
         """The rules."""
-        return read_rules(self._con)
+        return read_rules(con)
 
-    @functools.cached_property
-    def differences(self) -> Differences:
+    @Part
+    def differences(self, con: Connection) -> Differences:
         """The changes by kind."""
-        return read_differences(self._con, self._all_builds, self.claims, self.rules)
+        return read_differences(con, self._all_builds, self.claims, self.rules)
 
-    @functools.cached_property
-    def suites(self) -> dict[str, list[Row]]:
+    @Part
+    def suites(self, con: Connection) -> dict[str, list[Row]]:
         """The expectations by suite."""
         shown = [build["build_id"] for build in self.builds]
         results = read_rows(
-            self._con,
+            con,
             "select * from quality.expectation_results where list_contains(?, build_id) order by suite, expectation",
             [shown],
         )
         return join_suites(results, shown)
 
-    @functools.cached_property
-    def tables(self) -> list[Row]:
-        """The tables."""
-        return read_tables(self._con)
+    @Part
+    def described(self, con: Connection) -> list[tuple[TableSummary, TableDescription]]:
+        """The tables, with what is known about their columns."""
+        return catalogue.describe_tables(con)
 
-    @functools.cached_property
-    def relations(self) -> Relations:
+    @property
+    def tables(self) -> list[Row]:
+        """The tables as the dictionary shows them."""
+        return tables_of(self.described)
+
+    @Part
+    def relations(self, _: Connection) -> Relations:
         """The joins between the tables of core."""
         return draw_relations(self.tables)
 
-    @functools.cached_property
-    def profiles(self) -> list[Row]:
+    @Part
+    def profiles(self, con: Connection) -> list[Row]:
         """The profile of each corpus, and of its splits."""
-        return read_rows(self._con, PROFILES)
+        return read_rows(con, PROFILES)
 
-    @functools.cached_property
-    def defects(self) -> list[Row]:
+    @Part
+    def defects(self, con: Connection) -> list[Row]:
         """The kinds of defects."""
-        return read_rows(self._con, DEFECTS)
+        return read_rows(con, DEFECTS)
 
-    @functools.cached_property
-    def pictures(self) -> list[Picture]:
+    @Part
+    def pictures(self, con: Connection) -> list[Picture]:
         """The charts."""
-        return list(read_pictures(self._con))
+        return list(read_pictures(con))
 
-    @functools.cached_property
-    def conversations(self) -> Conversations:
+    @Part
+    def conversations(self, con: Connection) -> Conversations:
         """The dialogues that have a page."""
         errors = score_pages.example_keys(self.runs)
-        return read_conversations(self._con, self.rules, self.differences.rows, errors)
+        return read_conversations(con, self.rules, self.differences.rows, errors)
 
-    @functools.cached_property
-    def boards(self) -> list[score_pages.Board]:
+    @Part
+    def boards(self, con: Connection) -> list[score_pages.Board]:
         """The leaderboards of the file of scores."""
-        return score_pages.boards(self._con) if self._has_scores else []
+        return score_pages.boards(con) if self._has_scores else []
 
-    @functools.cached_property
-    def runs(self) -> list[score_pages.Run]:
+    @Part
+    def runs(self, con: Connection) -> list[score_pages.Run]:
         """The runs of this file."""
-        return score_pages.read_each(self._con) if self._has_scores else []
+        return score_pages.read_each(con) if self._has_scores else []
 
-    @functools.cached_property
-    def lineage(self) -> dict[str, Row]:
+    @Part
+    def lineage(self, _: Connection) -> dict[str, Row]:
         """Inputs and dependents of each model."""
         return read_lineage(self._paths)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import catalogue
+from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import Row
 from dialogue_warehouse.site.pictures import Relations, relations
@@ -17,6 +20,11 @@ EVERYWHERE = "core.dim_corpora"
 
 def read_tables(con: Connection) -> list[Row]:
     """Return every published table with its rows, joins and columns, and the filling of the columns."""
+    return tables_of(catalogue.describe_tables(con))
+
+
+def tables_of(tables: Iterable[tuple[TableSummary, TableDescription]]) -> list[Row]:
+    """Return described tables as the dictionary shows them."""
     return [
         {
             "schema": listed.schema,
@@ -26,12 +34,12 @@ def read_tables(con: Connection) -> list[Row]:
             "links": described.links,
             "columns": described.columns,
         }
-        for listed, described in catalogue.describe_tables(con)
+        for listed, described in tables
     ]
 
 
 def draw_relations(tables: list[Row]) -> Relations:
-    """Return the joins between the tables of core, as found by `read_tables`."""
+    """Return the joins between the tables of core, as returned by `tables_of`."""
     core = {f"core.{table['table']}": table["links"] for table in tables if table["schema"] == "core"}
     return relations(core, EVERYWHERE)
 

@@ -109,13 +109,14 @@ def match(index: Index, wanted: Wanted) -> Matches:
         for place in found.places:
             places.setdefault(place >> TURN_BITS, place)
     labels = {kind: chosen for kind, chosen in wanted.labels.items() if chosen}
-    matching = said & index.labelled(labels)
+    numbers = search.numbers_of(said & index.labelled(labels))
     if wanted.said:
-        hits = sum(matching >> (place >> TURN_BITS) & 1 for place in found.places)
+        among = set(numbers)
+        hits = sum(place >> TURN_BITS in among for place in found.places) if labels else len(found.places)
     chosen = {
         kind: said & index.labelled({other: some for other, some in labels.items() if other != kind}) for kind in KINDS
     }
-    return Matches(_ordered(index, search.numbers_of(matching), wanted.order, places), chosen, places, hits, is_ranked)
+    return Matches(_ordered(index, numbers, wanted.order, places), chosen, places, hits, is_ranked)
 
 
 def _ordered(index: Index, numbers: list[int], order: str, places: dict[int, int]) -> list[int]:
@@ -150,26 +151,38 @@ class Line:
     is_open: bool
 
 
-TASKS = "select dialogue_key, task from core.dim_dialogues where list_contains($keys, dialogue_key)"
+TASKS = "select dialogue_key, task from core.dim_dialogues where dialogue_key in (select unnest($keys))"
 FIRST = f"""
     select
         dialogue_key,
         turn_index,
         left(utterance, 400) as utterance
     from core.fct_turns
-    where list_contains($keys, dialogue_key) and utterance is not null and turn_index < 1 << {TURN_BITS}
+    where dialogue_key in (select unnest($keys)) and utterance is not null and turn_index < 1 << {TURN_BITS}
     qualify row_number() over (partition by dialogue_key order by turn_index) = 1
 """
 
 
-def lines(con: Connection, index: Index, wanted: Wanted, matches: Matches, numbers: Sequence[int]) -> list[Line]:
-    """Return the lines of these dialogues."""
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a part of the list, by the numbers of its dialogues."""
+
+    tasks: dict[str, str | None]
+    """The task of each, by key."""
+    turns: dict[int, int]
+    """The turn of the best hit, or of the first utterance."""
+    pieces: dict[int, Pieces]
+    """The text of this turn."""
+
+
+def read_texts(con: Connection, index: Index, said: str, places: dict[int, int], numbers: Sequence[int]) -> Texts:
+    """Read the best hits of these dialogues, or their first utterances."""
     keys = [index.dialogues[one].key for one in numbers]
     tasks = dict(con.execute(TASKS, {"keys": keys}).fetchall())
-    if matches.places:
-        said = search.read_utterances(con, index, [matches.places[one] for one in numbers])
-        texts = {place >> TURN_BITS: (place_of(place)[1], text) for place, (_, text) in said.items()}
-        marked = dict(zip(texts, search.mark([text for _, text in texts.values()], wanted.said), strict=True))
+    if places:
+        found = search.read_utterances(con, index, [places[one] for one in numbers])
+        texts = {place >> TURN_BITS: (place_of(place)[1], text) for place, (_, text) in found.items()}
+        pieces = dict(zip(texts, search.mark([text for _, text in texts.values()], said), strict=True))
     else:
         first = {row["dialogue_key"]: row for row in read_rows(con, FIRST, {"keys": keys})}
         texts = {
@@ -177,11 +190,16 @@ def lines(con: Connection, index: Index, wanted: Wanted, matches: Matches, numbe
             for one, key in zip(numbers, keys, strict=True)
             if (row := first.get(key))
         }
-        marked = {one: [(text, False)] for one, (_, text) in texts.items()}
+        pieces = {one: [(text, False)] for one, (_, text) in texts.items()}
+    return Texts(tasks, {one: turn for one, (turn, _) in texts.items()}, pieces)
+
+
+def lines(index: Index, wanted: Wanted, matches: Matches, numbers: Sequence[int], texts: Texts) -> list[Line]:
+    """Return the lines of these dialogues."""
     found = []
     for one in numbers:
         known = index.dialogues[one]
-        turn = texts[one][0] if one in texts else None
+        turn = texts.turns.get(one)
         at = f"turn-{turn}" if matches.places and turn is not None else ""
         opened = wanted.address(at, key=known.key, page=0)
         is_open = wanted.key == known.key or wanted.key.startswith(f"{known.key}/")
@@ -189,12 +207,12 @@ def lines(con: Connection, index: Index, wanted: Wanted, matches: Matches, numbe
             Line(
                 known.key,
                 opened,
-                marked.get(one, []),
+                texts.pieces.get(one, []),
                 turn,
                 known.turn_count,
                 known.defect_count,
                 known.began,
-                tasks.get(known.key),
+                texts.tasks.get(known.key),
                 is_open,
             )
         )
@@ -233,6 +251,9 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     shown = wanted.page or (place // 50 + 1 if place is not None else 1)
     paging: Paging = paged(len(matches.numbers), shown, lambda page: wanted.address(page=page, key="", against=""))
     part = matches.numbers[paging.start : paging.last]
+    texts = build.kept.get(
+        ("texts", wanted.said, *part), lambda: read_texts(con, index, wanted.said, matches.places, part)
+    )
     labels = [(kind, label) for kind in KINDS for label in wanted.labels.get(kind, ())]
 
     def neighbour(step: int) -> str | None:
@@ -256,7 +277,7 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         "hits": matches.hits,
         "is_ranked": matches.is_ranked,
         "paging": paging,
-        "rows": lines(con, index, wanted, matches, part),
+        "rows": lines(index, wanted, matches, part, texts),
         "dialogue": dialogue,
         "other": other,
         "other_fragment": rendering.render_fragment(other, "other", RULES) if other else "",

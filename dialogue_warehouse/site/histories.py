@@ -125,6 +125,13 @@ def join_suites(results: list[Row], builds: list[str]) -> dict[str, list[Row]]:
     return dict(suites)
 
 
+def result_of(entry: Row) -> str:
+    """Return the result of an expectation in this build."""
+    if not entry["is_current"]:
+        return "not judged"
+    return "passed" if entry["success"] else "not passed"
+
+
 def _declared() -> Mapping[tuple[str, str], Expectation]:
     try:
         suites = load_suites()

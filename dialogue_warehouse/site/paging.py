@@ -11,10 +11,14 @@ ROWS = 50
 
 
 def address(page: str, parameters: Iterable[tuple[str, object]], at: str = "") -> str:
-    """Return the address of a page with its parameters, without empty ones, and of a place in it."""
+    """Return the address of a page with its parameters, without empty ones, and of a place in it.
+
+    The page may have parameters already.
+    """
     given = [(name, str(value)) for name, value in parameters if value not in (None, "")]
     text = urllib.parse.urlencode(given, safe="/~")
-    return f"{page}{'?' if text else ''}{text}{f'#{at}' if at else ''}"
+    sign = ("&" if "?" in page else "?") if text else ""
+    return f"{page}{sign}{text}{f'#{at}' if at else ''}"
 
 
 def number(text: str | None) -> int:

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
@@ -20,6 +20,7 @@ from dialogue_warehouse.reading.connection import Connection, another, open_publ
 from dialogue_warehouse.reading.query import Patience, StoppedError
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site.contents import Reading
+from dialogue_warehouse.site.kept import Kept
 from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
@@ -30,7 +31,7 @@ WAIT = 10.0
 LIMIT = 10.0
 """Seconds in which a page must be read."""
 PAGES_KEPT = 200
-"""Pages that are kept for a build."""
+"""Pages, tables and parts of lists that are kept for a build."""
 
 
 class BusyError(InputError):
@@ -42,18 +43,17 @@ class Build:
 
     def __init__(self, build_id: str, con: Connection, paths: WarehousePaths) -> None:
         self.build_id, self.con, self.paths = build_id, con, paths
-        self._lock = threading.RLock()
-        self._kept: dict[Any, Any] = {}
-        self._index: search.Index | None = None
-        self._cursor = another(con)
-        self._reading = Reading(self._cursor, paths)
+        self.reading = Reading(con, paths)
+        """The contents of the report's pages."""
+        self.kept = Kept(most=PAGES_KEPT)
         self.readers = 0
+        self._lock = threading.Lock()
+        self._index: search.Index | None = None
 
     def close(self) -> None:
         """Close the database and the index."""
         if self._index is not None:
             self._index.close()
-        self._cursor.close()
         self.con.close()
 
     def index(self, cursor: Connection) -> search.Index:
@@ -62,21 +62,6 @@ class Build:
             if self._index is None:
                 self._index = search.open_index(cursor, self.paths)
             return self._index
-
-    @contextlib.contextmanager
-    def reading(self) -> Generator[Reading]:
-        """Give the contents of the report's pages to one reader at a time."""
-        with self._lock:
-            yield self._reading
-
-    def kept(self, name: Any, make: Callable[[], Read]) -> Read:
-        """Return what was made under this name, or make it; the oldest is dropped when there are too many."""
-        with self._lock:
-            if name not in self._kept:
-                self._kept[name] = make()
-                while len(self._kept) > PAGES_KEPT:
-                    del self._kept[next(iter(self._kept))]
-            return self._kept[name]
 
 
 class Published:

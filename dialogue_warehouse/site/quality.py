@@ -1,4 +1,4 @@
-"""The pages of claims, defects and builds as the server shows them: in parts, filtered by their address."""
+"""The pages of claims, defects, expectations and builds as the server shows them: in parts, filtered by address."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import Row, read_rows
 from dialogue_warehouse.site import drawing
 from dialogue_warehouse.site.contents import SEGMENTS, Reading
+from dialogue_warehouse.site.histories import result_of
 from dialogue_warehouse.site.paging import ROWS, Paging, address, filled, number, paged
 from dialogue_warehouse.site.report import outcome
 from dialogue_warehouse.site.results import turn_key
@@ -136,6 +137,22 @@ def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
         and asked.get("rule") in (None, rule["rule_id"])
         and _has_words(rule, asked.get("search", ""))
     )
+
+
+def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
+    """Return the expectations that an address asks for."""
+    asked = _asked(parameters, "suite", "result", "severity", "search")
+    rows = [
+        entry
+        for entries in reading.suites.values()
+        for entry in entries
+        if asked.get("suite") in (None, entry["suite"])
+        and asked.get("result") in (None, result_of(entry))
+        and asked.get("severity") in (None, entry["severity"])
+        and _has_words({name: value for name, value in entry.items() if name != "history"}, asked.get("search", ""))
+    ]
+    listed, paging = _part("expectations.html", rows, asked, parameters)
+    return {"listed": listed, "paging": paging, "asked": asked}
 
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:

@@ -206,6 +206,7 @@ def templates() -> jinja2.Environment:
         score=_score,
         outcome=outcome,
         prose=prose,
+        result_of=histories.result_of,
         text=rendering.text_of,
     )
 

@@ -92,7 +92,7 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
             start_new_session=True,
         )
         try:
-            with _Watch(process.pid) as watch:
+            with Watch(process.pid) as watch:
                 _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
             os.killpg(process.pid, signal.SIGTERM)  # the keyboard's interrupt does not reach another session
@@ -107,7 +107,7 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
     return Run(seconds, usage.ru_utime + usage.ru_stime, watch.peak, stdout, parse_stages(stderr), watch.shares())
 
 
-class _Watch:
+class Watch:
     """Samples a session's processes in a thread while the context lasts; `peak` is their total memory in bytes."""
 
     def __init__(self, session: int) -> None:
@@ -117,7 +117,7 @@ class _Watch:
         self._thread = threading.Thread(target=self._sample, daemon=True)
         self._purposes: dict[int, str] = {}
 
-    def __enter__(self) -> _Watch:
+    def __enter__(self) -> Watch:
         self._thread.start()
         return self
 

@@ -18,9 +18,22 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds
 from tests import fixtures, validators
-from tests.benchmarks import bench, comparison, dialogues, engines, exports, floor, harness, report, scores, targets
+from tests.benchmarks import (
+    bench,
+    comparison,
+    dialogues,
+    engines,
+    exports,
+    floor,
+    harness,
+    pages,
+    report,
+    scores,
+    targets,
+)
 from tests.benchmarks.harness import BenchmarkError, Run, Stage, spread
 from tests.conftest import CLONE
+from tests.integration.browser import find_chromium
 
 TINY = 0.01
 PEERS = CLONE / "tests" / "benchmarks" / "peers"
@@ -392,3 +405,35 @@ def test_newest_results_are_the_ones_that_were_finished_last(tmp_path: Path) -> 
         (tmp_path / f"{number}.json").write_text(json.dumps({"finished_at": finished}))
     (tmp_path / report.PEERS).write_text("{}")
     assert report.newest(tmp_path) == {"finished_at": "2026-01-03"}
+
+
+def test_pages_are_measured_with_one_client_and_with_several(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_chromium() is None:
+        pytest.skip("no Chromium is installed")
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{pages.BEGIN}\nstale\n{pages.END}\nbehind\n")
+    for name, value in {"STARTS": 1, "CROWD": 3, "ROUNDS": 1}.items():
+        monkeypatch.setattr(pages, name, value)
+    assert pages.main([str(sample_folder), "--repeats", "1", "--page", str(page)]) == 0
+    text = page.read_text()
+    assert (text.startswith("before\n"), text.endswith("behind\n"), "stale" in text) == (True, True, False)
+    opened = re.findall(
+        r"^\| (.*?) \| [\d.]+ s \| [\d.]+ s \| \d+ ms \| [\d,]+ KB \| [\d.]+ s \| [\d.]+ s \|$", text, re.M
+    )
+    assert opened == list(pages.all_pages(sample_folder / "dialogues.duckdb"))
+    assert re.findall(r"^\| (1 client|3 clients) \| \d+ \| [\d.]+ s \| [\d.]+ s \| 0 \| [\d,]+ MB \|$", text, re.M) == [
+        "1 client", "3 clients",
+    ]  # fmt: skip
+    assert report.PAGE.read_text(encoding="utf-8").count(pages.BEGIN) == 1
+
+
+def test_page_that_is_not_answered_ends_the_measurement(sample_folder: Path) -> None:
+    with pytest.raises(BenchmarkError, match="/nowhere is answered with 404"):
+        pages.measure_crowd(sample_folder, ["nowhere"], 2, 1)
+
+
+def test_packages_of_the_dashboard_are_a_part_of_the_light_install() -> None:
+    assert 0 < pages.installed_bytes(pages.SERVED) < pages.installed_bytes() / 2
+    assert pages.installed_bytes(["nothing"]) == 0

@@ -294,6 +294,25 @@ def test_claim_is_shown_as_in_the_report(client: TestClient, sample_folder: Path
     assert all(claim in written for claim in claims)
 
 
+def test_expectations_are_filtered_and_listed_in_parts(
+    client: TestClient, con: duckdb.DuckDBPyConnection, sample_folder: Path
+) -> None:
+    def names_on(text: str) -> list[str]:
+        return re.findall(r'<tbody id="([^"]*)" data-row', text)
+
+    results = rows(con, "select suite, expectation, severity from quality.expectation_results order by all")
+    names = [report.anchor(f"{suite}-{expectation}") for suite, expectation, _ in results]
+    parts = [opened(client, f"/expectations.html?page={page}") for page in range(1, -(-len(names) // 50) + 1)]
+    assert [name for part in parts for name in names_on(part)] == names
+    assert names_on((sample_folder / "reports" / "expectations.html").read_text("utf-8")) == names
+    of_sgd = [name for name, (suite, _, _) in zip(names, results, strict=True) if suite == "sgd"]
+    assert names_on(opened(client, "/expectations.html?suite=sgd")) == of_sgd[:50]
+    assert names_on(opened(client, "/expectations.html?result=not+judged")) == []
+    suite, expectation, severity = results[0]
+    found = f"/expectations.html?search={expectation}&suite={suite}&severity={severity}&result=passed"
+    assert names[0] in names_on(opened(client, found))
+
+
 def test_all_cases_of_a_rule_are_listed_in_parts(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
     ((rule, corpus, count),) = rows(
         con,
