@@ -38,6 +38,8 @@ KEYED_TABLES = {
     "dim_split_members": "source_file_id || '/' || record_index",
 }
 """The tables of core with their own key, and its column. The key of a line is its file and its number."""
+SEGMENTS = 3
+"""Parts of a dialogue's key. The keys of its rows begin with them."""
 NAMED_KEYS = 3
 """Number of keys that a message names as examples."""
 
@@ -55,6 +57,13 @@ def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
         ).fetchall()
     }
     tables = {table: column for table, column in KEYED_TABLES.items() if table in present}
+    dialogue_key = "/".join(key.split("/")[:SEGMENTS])
+    if dialogue_key != key:  # the key of the dialogue lets DuckDB skip most of a table
+        for table, column in tables.items():
+            if table.startswith("fct_"):
+                query = f"select * from core.{table} where dialogue_key = ? and {column} = ?"
+                if rows := read_rows(con, query, [dialogue_key, key]):
+                    return table, rows[0]
     for table, column in tables.items():
         rows = read_rows(con, f"select * from core.{table} where {column} = ?", [key])
         if rows:

@@ -111,12 +111,12 @@ class Site:
         """Read what many pages need, once for each build that is published."""
         prepared = None
         while True:
-            with contextlib.suppress(Exception):  # a page that needs it tells what is wrong
+            with contextlib.suppress(InputError):  # every page says that nothing is published
                 build_id = await run_in_threadpool(self.published.build_id)
-                if build_id != prepared:
-                    prepared = build_id
-                    for step in self._steps():
+                for step in self._steps() if build_id != prepared else ():
+                    with contextlib.suppress(Exception):  # the page that needs it says what is wrong
                         await run_in_threadpool(self.published.read, step)
+                prepared = build_id
             await asyncio.sleep(LOOK)
 
     def _steps(self) -> Iterator[Callable[[Build, Connection], object]]:

@@ -18,7 +18,7 @@ from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.changes import verdict_of
 from dialogue_warehouse.reading.connection import Connection, another
 from dialogue_warehouse.reading.dialogues import read_dialogues
-from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.reading.findings import SEGMENTS, Row, read_rows
 from dialogue_warehouse.site import scores as score_pages
 from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, tables_of
 from dialogue_warehouse.site.histories import join_suites
@@ -134,8 +134,6 @@ ERRORS_READ = 60
 """Errors of scores whose dialogues have a page."""
 MOST = 120
 """Maximum number of pages of dialogues in a report."""
-SEGMENTS = 3
-"""Parts of a dialogue's key. The keys of its rows begin with them."""
 
 
 class Conversations(dict[str, dialogue_parts.Dialogue]):

@@ -221,7 +221,7 @@ def lines(index: Index, wanted: Wanted, matches: Matches, numbers: Sequence[int]
 
 def facets(index: Index, wanted: Wanted, matches: Matches) -> dict[str, list[dict[str, Any]]]:
     """Return the labels of each kind with their counts, the most frequent first; kinds without a choice are empty."""
-    found = {}
+    found, others = {}, wanted.address(page=0, key="", against="")
     for kind in KINDS:
         chosen = wanted.labels.get(kind, ())
         counts = index.counts(kind, matches.chosen[kind]) | {
@@ -229,7 +229,12 @@ def facets(index: Index, wanted: Wanted, matches: Matches) -> dict[str, list[dic
         }
         ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
         found[kind] = [
-            {"label": label, "count": count, "is_chosen": label in chosen, "address": wanted.toggled(kind, label)}
+            {
+                "label": label,
+                "count": count,
+                "is_chosen": label in chosen,
+                "address": wanted.toggled(kind, label) if label in chosen else address(others, [(kind, label)]),
+            }
             for label, count in ordered
         ]
     return {kind: group if len(index.labels[kind]) > 1 else [] for kind, group in found.items()}

@@ -8,9 +8,9 @@ from typing import Any
 from starlette.datastructures import QueryParams
 
 from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.findings import Row, read_rows
+from dialogue_warehouse.reading.findings import SEGMENTS, Row, read_rows
 from dialogue_warehouse.site import drawing
-from dialogue_warehouse.site.contents import SEGMENTS, Reading
+from dialogue_warehouse.site.contents import Reading
 from dialogue_warehouse.site.histories import result_of
 from dialogue_warehouse.site.paging import ROWS, Paging, address, filled, number, paged
 from dialogue_warehouse.site.report import outcome

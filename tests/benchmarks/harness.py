@@ -110,8 +110,12 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
 class Watch:
     """Samples a session's processes in a thread while the context lasts; `peak` is their total memory in bytes."""
 
-    def __init__(self, session: int) -> None:
-        self.session, self.peak = session, 0
+    def __init__(self, session: int, with_copies: bool = True) -> None:
+        """Sample a session; without copies, a new process counts only from when it has its own command line.
+
+        Until then it may share all its memory with the process that starts it.
+        """
+        self.session, self.peak, self._with_copies = session, 0, with_copies
         self._cpu_seconds: dict[int, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -128,7 +132,8 @@ class Watch:
     def _sample(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
             seen = list(processes(self.session))
-            self.peak = max(self.peak, sum(process.bytes for process in seen))
+            counted = seen if self._with_copies else own_programs(self.session)
+            self.peak = max(self.peak, sum(process.bytes for process in counted))
             for process in seen:
                 self._cpu_seconds[process.pid] = process.cpu_seconds
                 if self._purposes.get(process.pid, ITSELF) == ITSELF:  # as it is until it has its own command line
@@ -151,13 +156,24 @@ class Process:
     bytes: int
     cpu_seconds: float
 
+    def command(self) -> str | None:
+        """Return its command line; None if it has ended."""
+        try:
+            return Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
     def purpose(self) -> str:
         """Return the purpose of the process."""
-        try:
-            command = Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
-        except OSError:  # it has just ended
-            return ITSELF
+        command = self.command() or ""
         return next((purpose for part, purpose in PROCESSES.items() if part in command), ITSELF)
+
+
+def own_programs(session: int) -> list[Process]:
+    """Return the first process of a session, and those that already have another command line."""
+    commands = {process.pid: process.command() for process in processes(session)}
+    own = {pid for pid, command in commands.items() if pid == session or command != commands.get(session)}
+    return [process for process in processes(session) if process.pid in own]  # read again, as these programs
 
 
 def processes(session: int) -> Iterator[Process]:

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import http.client
 import importlib.metadata
+import os
 import re
 import signal
 import socket
@@ -50,6 +51,10 @@ HEADERS = {"Connection": "close"}
 PATIENCE = 60.0
 SEARCHED, FREQUENT = "dialogues, searched", "dialogues, searched for a frequent word"
 FILTERED = "dialogues, filtered"
+ANSWER = "select+corpus_id,+count(*)+from+fct_turns+group+by+all"
+ANSWERED = "an answer to SQL"
+PAUSE = 1.0
+"""Seconds that a reader looks at an answer to SQL; meanwhile the server prepares the process of the next query."""
 PAGES = {
     **{title: [name] for name, title in MENU},
     FILTERED: [f"dialogues?split={split}" for split in ("train", "validation", "test")],
@@ -62,7 +67,8 @@ PAGES = {
         "tables?_table=core.fct_turns&_draw=turn_index",
         "tables?_table=core.fct_slots&_draw=slot_name",
     ],
-    "an answer to SQL": ["sql?query=select+corpus_id,+count(*)+from+fct_turns+group+by+all"],
+    ANSWERED: [f"sql?query={ANSWER}"],
+    "answers to SQL without a pause": [f"sql?query={ANSWER}"],
 }
 """The addresses of each page; those of the dialogues of each corpus are added."""
 
@@ -144,12 +150,13 @@ def measure_pages(
 ) -> tuple[dict[str, Times], int]:
     """Open every page, one after the other. Return the times, and the largest memory of the server in bytes."""
     found = {title: Times() for title in pages}
-    with serving(folder) as server, Watch(server.process.pid) as watch:
+    with serving(folder) as server, Watch(server.process.pid, with_copies=False) as watch:
         server.once_idle()
         for title, addresses in pages.items():
             times, before = found[title], server.cpu_seconds()
             for number in range(repeats):
                 page = addresses[number % len(addresses)]
+                time.sleep(PAUSE if title == ANSWERED else 0)
                 begun = time.perf_counter()
                 answer = server.get(page)
                 times.served.append(time.perf_counter() - begun)
@@ -159,6 +166,7 @@ def measure_pages(
             for number in range(repeats):
                 browser.open("about:blank", 1280, "light")
                 browser.send("Network.setCacheDisabled", cacheDisabled=True)
+                time.sleep(PAUSE if title == ANSWERED else 0)
                 begun = time.perf_counter()
                 browser.open(f"http://127.0.0.1:{server.port}/{addresses[number % len(addresses)]}", 1280, "light")
                 found[title].shown.append(time.perf_counter() - begun)
@@ -195,7 +203,7 @@ def measure_crowd(folder: Path, addresses: Sequence[str], clients: int, rounds: 
             except (OSError, BenchmarkError) as error:
                 errors.append(error)
 
-        with Watch(server.process.pid) as watch:
+        with Watch(server.process.pid, with_copies=False) as watch:
             threads = [threading.Thread(target=visit, args=(number,)) for number in range(clients)]
             for thread in threads:
                 thread.start()
@@ -221,7 +229,6 @@ def all_pages(database: Path) -> dict[str, list[str]]:
             """
             select corpus_id, turn_key
             from core.fct_turns
-            where turn_index = 2
             qualify row_number() over (partition by corpus_id order by hash(turn_key), turn_key) <= $most
             order by 1, 2
             """,
@@ -313,7 +320,7 @@ def section(found: dict[str, Any], machine: dict[str, Any], repeats: int) -> str
     head = ("page", "server", "worst", "CPU", "largest", "browser", "worst")
     return (
         f"Measured at commit {harness.commit()}, load average {machine['load_average'][0]:.1f} on {machine['cores']} "
-        f'cores at the start; {repeats} times each page. "Server" is the median time until the last byte of the page, '
+        f'cores at the start{_priority()}; {repeats} times each page. "Server" is the median time until the last byte of the page, '
         '"CPU" the mean time that the server\'s processes worked for it, and "browser" the median time until Chromium '
         "has loaded the page with all its files.\n\n"
         f"{targets.table(of_pages(found))}\n\n{markdown_table(head, rows)}\n\n"
@@ -350,6 +357,11 @@ def of_pages(found: dict[str, Any]) -> list[Target]:
         ),
         Target("packages that only the dashboard needs", 10, found["installed_for_pages"] / 1e6, "MB"),
     ]
+
+
+def _priority() -> str:
+    """Say that other work of the machine had to wait, if it had to."""
+    return f", priority raised (nice {os.nice(0)})" if os.nice(0) < 0 else ""
 
 
 def _seconds(value: float) -> str:

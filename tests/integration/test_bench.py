@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -432,6 +435,19 @@ def test_pages_are_measured_with_one_client_and_with_several(
 def test_page_that_is_not_answered_ends_the_measurement(sample_folder: Path) -> None:
     with pytest.raises(BenchmarkError, match="/nowhere is answered with 404"):
         pages.measure_crowd(sample_folder, ["nowhere"], 2, 1)
+
+
+def test_copy_of_a_process_is_not_counted_as_a_program() -> None:
+    """A process that starts another one shares its memory with it until the other program runs."""
+    code = "import os, time; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stdout=subprocess.PIPE) as started:
+        try:
+            assert started.stdout is not None
+            pids = {int(started.stdout.readline()) for _ in range(2)}
+            assert {process.pid for process in harness.processes(started.pid)} == pids
+            assert [process.pid for process in harness.own_programs(started.pid)] == [started.pid]
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
 
 
 def test_packages_of_the_dashboard_are_a_part_of_the_light_install() -> None:
