@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import http.client
 import importlib.metadata
-import os
 import re
 import signal
 import socket
@@ -43,7 +42,7 @@ STARTS = 3
 """Starts of the command, for the time of the first page."""
 CROWD = 20
 """Clients at the same time."""
-ROUNDS = 2
+ROUNDS = 1
 """Times that each client of a crowd opens every page."""
 SERVED = ("starlette", "uvicorn")
 """The requirements that only the dashboard needs."""
@@ -183,16 +182,20 @@ class Crowd:
     peak_bytes: int = 0
 
 
-def measure_crowd(folder: Path, addresses: Sequence[str], clients: int, rounds: int) -> Crowd:
-    """Let clients open all pages at the same time, each from another one on, without a pause."""
+def measure_crowd(folder: Path, pages: Sequence[Sequence[str]], clients: int, rounds: int) -> Crowd:
+    """Let clients open all pages at the same time, each from another one on, without a pause.
+
+    A page with several addresses is opened at another address by each client.
+    """
     found, errors = Crowd(), list[BaseException]()
     with serving(folder) as server:
         server.once_idle()
 
         def visit(number: int) -> None:
-            start = number * len(addresses) // clients
+            start = number * len(pages) // clients
             try:
-                for page in [*addresses[start:], *addresses[:start]] * rounds:
+                for addresses in [*pages[start:], *pages[:start]] * rounds:
+                    page = addresses[number % len(addresses)]
                     begun = time.perf_counter()
                     answer = server.get(page)
                     found.seconds.append(time.perf_counter() - begun)
@@ -280,12 +283,11 @@ def measure(folder: Path, repeats: int, program: str) -> dict[str, Any]:
             times, peak_bytes = measure_pages(folder, pages, repeats, browser)
         finally:
             browser.close()
-    addresses = list(dict.fromkeys(page for of_page in pages.values() for page in of_page[:2]))
     return {
         "first": first_pages(folder, STARTS),
         "pages": times,
         "peak_bytes": peak_bytes,
-        "crowds": {clients: measure_crowd(folder, addresses, clients, ROUNDS) for clients in (1, CROWD)},
+        "crowds": {clients: measure_crowd(folder, list(pages.values()), clients, ROUNDS) for clients in (1, CROWD)},
         "installed": installed_bytes(),
         "installed_for_pages": installed_bytes(SERVED),
     }
@@ -320,7 +322,7 @@ def section(found: dict[str, Any], machine: dict[str, Any], repeats: int) -> str
     head = ("page", "server", "worst", "CPU", "largest", "browser", "worst")
     return (
         f"Measured at commit {harness.commit()}, load average {machine['load_average'][0]:.1f} on {machine['cores']} "
-        f'cores at the start{_priority()}; {repeats} times each page. "Server" is the median time until the last byte of the page, '
+        f'cores at the start; {repeats} times each page. "Server" is the median time until the last byte of the page, '
         '"CPU" the mean time that the server\'s processes worked for it, and "browser" the median time until Chromium '
         "has loaded the page with all its files.\n\n"
         f"{targets.table(of_pages(found))}\n\n{markdown_table(head, rows)}\n\n"
@@ -357,11 +359,6 @@ def of_pages(found: dict[str, Any]) -> list[Target]:
         ),
         Target("packages that only the dashboard needs", 10, found["installed_for_pages"] / 1e6, "MB"),
     ]
-
-
-def _priority() -> str:
-    """Say that other work of the machine had to wait, if it had to."""
-    return f", priority raised (nice {os.nice(0)})" if os.nice(0) < 0 else ""
 
 
 def _seconds(value: float) -> str:

@@ -434,7 +434,7 @@ def test_pages_are_measured_with_one_client_and_with_several(
 
 def test_page_that_is_not_answered_ends_the_measurement(sample_folder: Path) -> None:
     with pytest.raises(BenchmarkError, match="/nowhere is answered with 404"):
-        pages.measure_crowd(sample_folder, ["nowhere"], 2, 1)
+        pages.measure_crowd(sample_folder, [["nowhere"]], 2, 1)
 
 
 def test_copy_of_a_process_is_not_counted_as_a_program() -> None:
