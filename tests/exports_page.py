@@ -1,6 +1,7 @@
 """Write the tables of docs/what_exports_keep.md from the ledgers of exports: `python -m tests.exports_page WAREHOUSE`.
 
-The warehouse is that of the embedded sample. A row is a table of core of which a form keeps something.
+The warehouse is that of the embedded sample, with all corpora or some: the tables of the others stay as they are. A row
+is a table of core of which a form keeps something.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue_warehouse.common.progress import Reporter
+from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.exporting import losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.preference import PreferenceOptions
@@ -40,10 +42,21 @@ def ledger_of(folder: Path) -> Ledger:
     return json.loads((folder / losses.LEDGER).read_text(encoding="utf-8"))
 
 
-def tables(ledgers: Mapping[str, Ledger]) -> str:
-    """Return a table for each corpus. `ledgers` are those of the forms, by the head of their column."""
+def has_examples(options: Any, corpora: Iterable[str]) -> bool:
+    """Tell if one of these corpora has what the form of these options needs."""
+    needed = writing.FORMS[type(options)].needs
+    return needed is None or any((registry.corpus_folder(corpus_id) / needed).is_file() for corpus_id in corpora)
+
+
+def without_files(corpora: Iterable[str]) -> Ledger:
+    """Return the ledger of a form for which none of these corpora has anything."""
+    return {"corpora": {corpus_id: {"files": [], "tables": []} for corpus_id in corpora}}
+
+
+def tables(ledgers: Mapping[str, Ledger]) -> dict[str, str]:
+    """Return the table of each corpus. `ledgers` are those of the forms, by the head of their column."""
     (first, *_) = ledgers.values()
-    return "\n\n".join("\n".join(_table(corpus_id, ledgers)) for corpus_id in first["corpora"])
+    return {corpus_id: "\n".join(_table(corpus_id, ledgers)) for corpus_id in first["corpora"]}
 
 
 def _table(corpus_id: str, ledgers: Mapping[str, Ledger]) -> Iterator[str]:
@@ -82,16 +95,27 @@ def _words(columns: list[Mapping[str, Any]]) -> str:
 
 
 def rewrite(document: str, ledgers: Mapping[str, Ledger]) -> str:
-    """Return the document with the current tables between its markers. Raises ValueError if it has no markers."""
+    """Return the document with the current tables between its markers. Raises ValueError if it has no markers.
+
+    A corpus that is not in the ledgers keeps its table.
+    """
     if document.count(BEGIN) != 1 or document.count(END) != 1:
         raise ValueError(f"the document has no part between {BEGIN} and {END}")
-    return re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{tables(ledgers)}\n{END}", document, flags=re.S)
+    written = document.partition(BEGIN)[2].partition(END)[0]
+    there = {part.partition("\n")[0].removeprefix("### "): part for part in re.split(r"\n\n(?=### )", written.strip())}
+    current = there | tables(ledgers)
+    text = "\n\n".join(current[corpus_id] for corpus_id in registry.corpus_ids() if corpus_id in current)
+    return re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", document, flags=re.S)
 
 
 def main(warehouse: Path) -> None:
     """Export the warehouse in every form and write the page."""
-    ledgers = {}
+    ledgers: dict[str, Ledger] = {}
     for head, options in FORMS.items():
+        exported = next(iter(ledgers.values()), without_files([]))["corpora"]
+        if ledgers and not has_examples(options, exported):
+            ledgers[head] = without_files(exported)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             settings = Settings(warehouse=warehouse)
             writing.export_published(

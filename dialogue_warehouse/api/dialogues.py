@@ -61,7 +61,7 @@ class Dialogue(dialogue_parts.Dialogue):
     scenario, knowledge, participants, services
         What the people were asked to do, what each of two people knew, who they were, and the services or domains.
     guideline
-        The guideline of its task, with `steps`, and `conformance`: how the acts compare with the prescribed ones,
+        The guideline of its task, with `steps`, `prescribed_acts`, and `conformance`: how the acts compare with these,
         `exact`, `interrupted` (with others between), `shortened` (some are missing) or `broken`. None if the task has
         none.
     violations

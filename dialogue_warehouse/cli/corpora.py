@@ -19,6 +19,20 @@ from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.paths import CLONE, IS_CLONE, absolute
 
+QUICK_TESTS = tuple(
+    f"tests/unit/{name}.py"
+    for name in (
+        "test_vocabulary",
+        "test_sentences",
+        "test_models_are_proven",
+        "test_fixtures",
+        "test_architecture",
+        "test_rules",
+        "corpora/test_claims",
+    )
+)
+"""Tests about the pieces of a corpus that build nothing: together they take seconds."""
+
 
 @cli.command("new-corpus")
 @click.argument("name")
@@ -47,12 +61,13 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 
 @cli.command("check-corpus")
 @click.argument("name", shell_complete=completing.corpus)
-@click.option("--no-tests", is_flag=True, help="Only look for missing files, copied text and stale tables.")
+@click.option("--no-tests", is_flag=True, help="Leave out the tests that build warehouses: the rest takes seconds.")
 @warehouse_option
 def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
     """Check one corpus of a clone.
 
-    It says what is missing, in the order of docs/add_a_corpus.md, and then runs the tests of the corpus.
+    It says what is missing, in the order of docs/add_a_corpus.md, and then runs the tests of the corpus: first those
+    that build nothing, about its words, quotes, models and fixtures, then those that build warehouses.
 
     Text that `new-corpus` copied from another corpus is reported until it is replaced. The tests build this corpus
     alone; `make test` runs all tests. The exit status is 1 if something is missing or a test fails.
@@ -68,8 +83,9 @@ def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
         click.echo("the other checks need these files")
         raise click.exceptions.Exit(CHECK_FAILED)
     found = [_report("texts", _left_over(name)), *_report_pieces(name), _report("dictionary", _stale_dictionary())]
+    found.append(_run_tests("rules", name, "-n", "0", *QUICK_TESTS))
     if not no_tests:
-        found.append(_run_tests(name))
+        found.append(_run_tests("tests", name, *(f"--ignore={path}" for path in QUICK_TESTS)))
     if not all(found):
         raise click.exceptions.Exit(CHECK_FAILED)
 
@@ -146,10 +162,10 @@ def _stale_dictionary() -> list[str]:
     return ["warehouse/dictionary.md is stale: run `python -m dialogue_warehouse.reading.descriptions`"]
 
 
-def _run_tests(name: str) -> bool:
-    """Run the tests of this corpus with pytest, which prints their results; return if all passed."""
-    click.echo(f"{'tests':<11} pytest --corpus {name}")
+def _run_tests(step: str, name: str, *options: str) -> bool:
+    """Run tests of this corpus with pytest, which prints their results; return if all passed."""
+    click.echo(f"{step:<11} pytest --corpus {name} {' '.join(options)}")
     started = time.monotonic()
-    status = _run_in_clone("pytest", "--corpus", name).returncode
-    click.echo(f"{'tests':<11} {'ok' if status == 0 else 'failed'} after {time.monotonic() - started:.0f} s")
+    status = _run_in_clone("pytest", "--corpus", name, *options).returncode
+    click.echo(f"{step:<11} {'ok' if status == 0 else 'failed'} after {time.monotonic() - started:.0f} s")
     return status == 0

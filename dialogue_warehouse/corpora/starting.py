@@ -37,7 +37,13 @@ RESERVED_NAMES = ("shared", "landing", "core", "quality", "analytics", "marts", 
 """Names that a folder, a schema or a term of the project has already."""
 ENTRY = re.compile(r"^    (\w+): \[[^\]]*\]\n", flags=re.M)
 """An entry of `vars.corpora`; or of `vars.derived` or `vars.staged`, which not every corpus has."""
-
+OF_THE_PUBLISHER = (
+    r'^(?:homepage|citation|url|upstream) = ".*"$|^mirrors = \[.*\]$'
+    r'|^quote = (?:"""[\s\S]*?"""|".*")$'
+    r"|^texts = \[(?:.*\]$|\n[\s\S]*?^\])"
+)
+"""Addresses and words of the publisher in a TOML file: they keep the name that he uses."""
+NOTHING = "(?!)"
 CLAIMS_OF_TWINS = re.compile(r'^(?:@breaks\([^)]*\)|    "[\w.]+": )', flags=re.M)
 """The ids of claims in a twins.py: those that must notice an error, and that of a statement."""
 
@@ -72,6 +78,11 @@ def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list
         (clone / path).write_bytes(content)
     (clone / PROJECT).write_text(project, encoding="utf-8")
     return [*pieces, PROJECT]
+
+
+def declared_corpora(clone: Path = CLONE) -> tuple[str, ...]:
+    """Return the corpora that have an entry in `vars.corpora`."""
+    return tuple(_entries((clone / PROJECT).read_text(encoding="utf-8"), "corpora"))
 
 
 def entities_of(name: str, variable: str = "corpora", clone: Path = CLONE) -> tuple[str, ...] | None:
@@ -113,7 +124,7 @@ def _content(path: Path, model: str, name: str) -> bytes:
     """Return a file's content with the name replaced, and with the name before ids of claims, which must be unique."""
     data = path.read_bytes()
     try:
-        text = _renamed(data.decode(), model, name)
+        text = _renamed(data.decode(), model, name, OF_THE_PUBLISHER if path.suffix == ".toml" else NOTHING)
     except UnicodeDecodeError:
         return data
     if path.name == "claims.toml":
@@ -127,9 +138,13 @@ def _content(path: Path, model: str, name: str) -> bytes:
     return text.encode()
 
 
-def _renamed(text: str, model: str, name: str) -> str:
-    """Replace one corpus's id by another's in a text, also inside a longer name such as stg_<corpus>__turns."""
-    return re.sub(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", name, text)
+def _renamed(text: str, model: str, name: str, kept: str = NOTHING) -> str:
+    """Replace one corpus's id by another's in a text, also inside a longer name such as stg_<corpus>__turns.
+
+    What the pattern `kept` matches is not changed.
+    """
+    pattern = re.compile(rf"(?P<kept>{kept})|(?<![A-Za-z0-9]){model}(?![a-z0-9])", flags=re.M)
+    return pattern.sub(lambda found: found["kept"] or name, text)
 
 
 def _entries(text: str, variable: str) -> dict[str, re.Match[str]]:

@@ -103,6 +103,7 @@ class Guideline(Part, frozen=True):
     instructions: tuple[str, ...]
     steps: tuple[Step, ...]
     conformance: str | None
+    prescribed_acts: tuple[str, ...]
     missing_acts: tuple[str, ...]
     extra_acts: tuple[str, ...]
 

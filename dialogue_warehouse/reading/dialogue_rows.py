@@ -44,6 +44,7 @@ ONLY_WITH = {
     "attributes": "scenario_key",
     "scenario_values": "scenario_key",
     "steps": "guideline_key",
+    "prescribed": "guideline_key",
 }
 """The queries that are needed only if another one has rows, or if `head` has a value in a column."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from itertools import chain
 from typing import Any
@@ -176,10 +177,19 @@ def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_pa
 
 
 def stream_dialogues(con: Connection, batches: Iterable[Sequence[str]]) -> Iterator[dialogue_parts.Dialogue]:
-    """Yield the dialogues of several batches of keys. Each batch is read on two connections at once."""
-    with another(con) as second:
+    """Yield the dialogues of several batches of keys.
+
+    Each batch is read on two connections at once, while the caller has the dialogues of the batch before.
+    """
+    with another(con) as second, ThreadPoolExecutor(1) as reader:
+        before: Future[Batch] | None = None
         for keys in batches:
-            yield from _dialogues(read_batch([con, second], keys))
+            following = reader.submit(read_batch, [con, second], keys)
+            if before:
+                yield from _dialogues(before.result())
+            before = following
+        if before:
+            yield from _dialogues(before.result())
 
 
 def _dialogues(batch: Batch) -> Iterator[dialogue_parts.Dialogue]:
@@ -346,6 +356,7 @@ def _guideline(rows: Rows, turns: tuple[dialogue_parts.Turn, ...]) -> dialogue_p
             for row in rows.by("steps", "guideline_key")[head["guideline_key"]]
         ),
         conformance=head["conformance"],
+        prescribed_acts=tuple(row["act"] for row in rows.of["prescribed"]),
         missing_acts=tuple(head["missing_acts"] or ()),
         extra_acts=tuple(head["extra_acts"] or ()),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -86,8 +87,11 @@ class Measuring:
             self.con.execute(f"create or replace temp table {identifier(table)} ({columns})")
             self._run(f"gold_{table}", f"insert into {identifier(table)} by name ")
 
-    def measure(self, has_intervals: bool = True) -> None:
-        """Make `units` and the statistics of the predictions that were read: `totals`, and `scores` with intervals."""
+    def measure(self, only_totals: bool = False) -> None:
+        """Make `units` and the statistics of the predictions that were read: `totals`, and `scores` with intervals.
+
+        `only_totals` is faster: `sums` then has no single dialogues, and there are no intervals.
+        """
         for part in self.scoring.declaration.compared:
             self._make(part)
             if part == PAIRS:
@@ -96,11 +100,12 @@ class Measuring:
         if self.scoring.declaration.variants:
             named = ", ".join(map(literal, self.variants))
             self.con.execute(f"delete from units where variant is not null and variant not in ({named})")
-        self.summarize(has_intervals)
+        self.con.execute(f"set variable by_dialogue = {not only_totals}")
+        self.summarize(TOTALS if only_totals else (*TOTALS, *INTERVALS))
 
-    def summarize(self, has_intervals: bool = False) -> None:
+    def summarize(self, steps: Iterable[str] = TOTALS) -> None:
         """Make the statistics of `units`."""
-        for step in (*TOTALS, *(INTERVALS if has_intervals else ())):
+        for step in steps:
             self.con.execute(f"create or replace temp table {step} as {STATISTICS[step]}")
 
     def notices(self) -> list[tuple[str, int, str, str]]:

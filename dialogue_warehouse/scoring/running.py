@@ -10,6 +10,7 @@ import hashlib
 import importlib.metadata
 import tempfile
 from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ import duckdb
 
 from dialogue_warehouse.corpora.scores import Scoring, load_scoring
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.lineage.restoring import another, open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import SPLITS
 from dialogue_warehouse.scoring import tables
@@ -81,14 +82,14 @@ def score_published(
         tables.refuse_place(to)
     build_id, database = builds.published_build(paths)
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="scoring-") as scratch:
-        measuring = Measuring(con, scoring, request.split)
-        measuring.prepare(request.variant, request.across_turn, request.without_defects)
-        measuring.read_gold()
-        measuring.measure(has_intervals=False)
-        con.execute("create temp table gold_totals as select * from totals")
-        read = measuring.read(request.predictions, Path(scratch))
-        measuring.measure()
-        notices = measuring.notices()
+        with ThreadPoolExecutor(1) as beside:
+            gold = beside.submit(_score_gold, another(con), scoring, request)
+            measuring = Measuring(con, scoring, request.split)
+            measuring.prepare(request.variant, request.across_turn, request.without_defects)
+            read = measuring.read(request.predictions, Path(scratch))
+            measuring.measure()
+            notices = measuring.notices()
+            gold.result()
         if not read.record_count:
             notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
         run_id = _run_id(request, read, build_id)
@@ -105,6 +106,16 @@ def score_published(
             if request.against is not None:
                 _insert(con, "comparisons", _compared(measuring, request.against, run_id, Path(scratch)))
         yield Scores(con, run_id, scoring, notices)
+
+
+def _score_gold(con: duckdb.DuckDBPyConnection, scoring: Scoring, request: Request) -> None:
+    """Make the table `memory.gold_totals`: the scores of gold itself. Its other tables end with this connection."""
+    with con:
+        measuring = Measuring(con, scoring, request.split)
+        measuring.prepare(request.variant, request.across_turn, request.without_defects)
+        measuring.read_gold()
+        measuring.measure(only_totals=True)
+        con.execute("create table memory.gold_totals as select * from totals")
 
 
 def _checked(request: Request) -> Scoring:
@@ -179,7 +190,7 @@ _METRICS = """
         scores.scored_units / scores.units as coverage,
         scores.units, scores.scored_units, scores.dialogues
     from temp.scores as scores
-    left join temp.gold_totals as gold_totals
+    left join memory.gold_totals as gold_totals
         on scores.metric = gold_totals.metric
         and scores.variant is not distinct from gold_totals.variant
         and scores.group_name = gold_totals.group_name

@@ -6,14 +6,17 @@
 -- part: sums
 with
 
--- The units that count. Those of a dialogue with the same groups are a bundle: grouping by numbers is faster.
+-- The units that count. Those of a dialogue with the same groups are a bundle: grouping by numbers is faster. Where
+-- only totals are wanted, all units with the same groups are one bundle.
 counting as (
     select
         cases.unit_key,
         cases.dialogue_key,
         cases.turn_key,
         cases.groups,
-        dense_rank() over (order by cases.dialogue_key, cases.groups) as bundle
+        dense_rank() over (
+            order by if(getvariable('by_dialogue'), cases.dialogue_key, null), cases.groups
+        ) as bundle
     from cases
     anti join left_out on cases.turn_key = left_out.turn_key
 ),
@@ -47,10 +50,10 @@ of_units as (
         bundle, metric, variant,
         count(*) as units,
         count(*) filter (where is_scored) as scored_units,
-        sum(numerator) filter (where is_scored) as numerator,
-        sum(denominator) filter (where is_scored) as denominator,
-        sum(if(is_scored, numerator, 0)) as strict_numerator,
-        sum(denominator) as strict_denominator
+        fsum(numerator) filter (where is_scored) as numerator,
+        fsum(denominator) filter (where is_scored) as denominator,
+        fsum(if(is_scored, numerator, 0)) as strict_numerator,
+        fsum(denominator) as strict_denominator
     from counted
     where not across_turn
     group by bundle, metric, variant

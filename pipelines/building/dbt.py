@@ -28,7 +28,7 @@ from dialogue_warehouse.common.files import plain_path, read_regular, write_atom
 from dialogue_warehouse.errors import CheckError, causes
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
-from pipelines.building import fallback
+from pipelines.building import fallback, pieces
 from pipelines.cluster import session
 from pipelines.cluster.options import is_server
 
@@ -200,8 +200,11 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     _raise_interrupt(result.exception)
     _copy_whole(kept, last)
     if not result.success:
-        raise ModelError(f"dbt cannot parse the project: {_told(result.exception, target)}")
+        missing = next(pieces.missing_models(DBT_PROJECT), None)
+        raise ModelError(missing or f"dbt cannot parse the project: {_told(result.exception, target)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
+    for unknown in pieces.unknown_sources(manifest):
+        raise ModelError(unknown)
     written = _as_written(manifest)
     # in one step: Dagster's page, daemon and runs parse at the same time
     write_atomically(target / paths.dbt_manifest.name, msgspec.json.encode(written, enc_hook=_text_of))

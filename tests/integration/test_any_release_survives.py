@@ -8,12 +8,14 @@ corpus, `DIALOGUE_SEED` selects them.
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import shutil
 import tomllib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -60,18 +62,55 @@ def drawn(generated_sample: Path) -> dict[str, tuple[Drawing, list[Drawn]]]:
     return {corpus_id: draw(corpus_id, generated_sample, RECORDS) for corpus_id in CORPORA}
 
 
+def advice(drawing: Drawing, records: list[Drawn]) -> list[str]:
+    """Return what is wrong with the drawn records, one line each, and what to write into strategies.py."""
+    corpus_id, never = drawing.corpus.corpus_id, drawing.mend.NEVER
+    file = f"tests/fixtures/{corpus_id}/strategies.py"
+    found = [
+        f"{state}: in {drawing.shown[state]} records that the schema accepts, and {WANTED} are wanted. If no valid record can "
+        f"have it, name it in NEVER of {file}; otherwise mend_record of that file must make such records valid"
+        for state in sorted(states_of_schema(drawing.corpus) - never)
+        if drawing.shown[state] < WANTED
+    ]
+    found += [
+        f"{state}: in {drawing.shown[state]} records, although NEVER of {file} excludes it: remove it there, or make "
+        "mend_record avoid it"
+        for state in sorted(never)
+        if drawing.shown[state]
+    ]
+    taken = Counter((record.entity.name, is_taken(record.entity, record.text)) for record in records)
+    return found + [
+        f"{entity.name}: the schema refuses {taken[entity.name, False]} of the drawn records, and accepts only "
+        f"{taken[entity.name, True]}: mend_record of {file} must change a record so that it meets the conditions that "
+        "__post_init__ of schema.py checks"
+        for entity in drawing.corpus.entities
+        if taken[entity.name, True] <= 2 * taken[entity.name, False]
+    ]
+
+
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_every_state_of_every_field_is_drawn_often(
     corpus_id: str, drawn: dict[str, tuple[Drawing, list[Drawn]]]
 ) -> None:
     """Every optional field is absent, null and empty, and each member of a union occurs, in valid records."""
-    drawing, records = drawn[corpus_id]
-    wanted = states_of_schema(drawing.corpus) - drawing.mend.NEVER
-    assert {state: drawing.shown[state] for state in wanted if drawing.shown[state] < WANTED} == {}
-    assert not [state for state in drawing.mend.NEVER if drawing.shown[state]]
-    taken = Counter((record.entity.name, is_taken(record.entity, record.text)) for record in records)
-    for entity in drawing.corpus.entities:
-        assert taken[entity.name, True] > 2 * taken[entity.name, False], entity.name
+    assert advice(*drawn[corpus_id]) == []
+
+
+def test_advice_says_where_to_write_a_condition(drawn: dict[str, tuple[Drawing, list[Drawn]]]) -> None:
+    """A state that is rare, one that is excluded and occurs, and an entity with too many refused records."""
+    drawing, _ = drawn[CORPORA[0]]
+    excluded, rare = sorted(states_of_schema(drawing.corpus) - drawing.mend.NEVER)[:2]
+    entity, path = files_of(drawing.corpus)[0]
+    refused = Drawn(drawing.corpus, entity, path, 0, None, b"7")
+    other = copy.copy(drawing)
+    other.mend = SimpleNamespace(NEVER={excluded}, mend_record=drawing.mend.mend_record)  # ty: ignore[invalid-assignment]
+    other.shown = Counter({**drawing.shown, rare: 0})
+    of_rare, of_excluded, *of_entities = advice(other, [refused])
+    file = f"tests/fixtures/{CORPORA[0]}/strategies.py"
+    assert of_rare.startswith(f"{rare}: in 0 records that the schema accepts") and f"in NEVER of {file};" in of_rare
+    assert of_excluded.startswith(f"{excluded}: in ") and f"although NEVER of {file} excludes it" in of_excluded
+    assert of_entities[0].startswith(f"{entity.name}: the schema refuses 1 of the drawn records")
+    assert f"mend_record of {file}" in of_entities[0]
 
 
 @pytest.mark.timeout(7200)  # of a failure, and of many records; success takes one build

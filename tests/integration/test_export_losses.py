@@ -40,9 +40,8 @@ FATES = losses.FATES
 @pytest.fixture(scope="module", params=EXPORTS)
 def folder(request: pytest.FixtureRequest, once: Once, sample_folder: Path, only: tuple[str, ...]) -> Path:
     """Return the folder of an export."""
-    needed = writing.FORMS[type(EXPORTS[request.param][1])].needs
-    if needed and only and not (registry.corpus_folder(only[-1]) / needed).is_file():
-        pytest.skip(f"{only[-1]} has no {needed}")
+    if not exports_page.has_examples(EXPORTS[request.param][1], only[1:] or CORPORA):
+        pytest.skip(f"{only[-1]} has nothing for {request.param}")
     return once(f"ledger_{request.param}", lambda to: export(sample_folder, to, request.param))
 
 
@@ -225,7 +224,8 @@ def test_kept_utterances_are_those_of_the_files(
     assert fates(folder)["kept"] == len(turns & with_text)
 
 
-def test_page_that_compares_the_forms_is_current(once: Once, sample_folder: Path) -> None:
+@pytest.mark.all_corpora
+def test_page_that_compares_the_forms_is_current(once: Once, sample_folder: Path, only: tuple[str, ...]) -> None:
     """`chat` and `huggingface` are one column of it, because their ledgers are equal."""
     names = dict(zip(exports_page.FORMS, ("faithful", "alternating", "preference"), strict=True))
     assert {head: EXPORTS[name] for head, name in names.items()} == {
@@ -233,11 +233,31 @@ def test_page_that_compares_the_forms_is_current(once: Once, sample_folder: Path
     }
     ledgers = {
         head: exports_page.ledger_of(once(f"ledger_{name}", lambda to, name=name: export(sample_folder, to, name)))
+        if exports_page.has_examples(EXPORTS[name][1], only[1:] or CORPORA)
+        else exports_page.without_files(only[1:])
         for head, name in names.items()
     }
     text = exports_page.PAGE.read_text(encoding="utf-8")
-    assert exports_page.rewrite(text, ledgers) == text, "python -m tests.exports_page WAREHOUSE writes it"
-    assert exports_page.rewrite(text.replace("`utterance`", "`intent`", 1), ledgers) == text
+    is_current = exports_page.rewrite(text, ledgers) == text
+    assert is_current, "run `python -m tests.exports_page WAREHOUSE`"
+    corpus_id = (only[1:] or CORPORA)[-1]
+    before, heading, table = text.partition(f"### {corpus_id}\n")
+    stale = before + heading + table.replace("`utterance`", "`intent`", 1)
+    assert exports_page.rewrite(stale, ledgers) == text != stale
+
+
+def test_corpus_that_is_not_in_the_warehouse_keeps_its_table() -> None:
+    text = exports_page.PAGE.read_text(encoding="utf-8")
+    head, *others = exports_page.FORMS
+    column = {"column": "utterance", "values": 2, "kept": 1, "merged": 0, "joinable": 1, "dropped": 0}
+    table = {"table": "core.fct_turns", "columns": [column]}
+    ledger = {"corpora": {CORPORA[0]: {"files": ["train.jsonl"], "tables": [table]}}}
+    nothing = exports_page.without_files(CORPORA[:1])
+    written = exports_page.rewrite(text, {head: ledger} | dict.fromkeys(others, nothing))
+    assert f"### {CORPORA[0]}\nThe corpus has nothing for {others[0]}, {others[1]}.\n" in written
+    assert f"| table | {head} |\n|---|---|\n| `fct_turns` | in part: `utterance` |\n" in written
+    behind = f"### {CORPORA[1]}\n"
+    assert written.partition(behind)[2] == text.partition(behind)[2] != ""
 
 
 WRONG = {

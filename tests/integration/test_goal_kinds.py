@@ -43,6 +43,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for module in WRITTEN.values():
         written = run(copy, "-m", module)
         assert written.returncode == 0, written.stderr
+    warehouse = copy.with_name("with_the_corpus")
+    built = run(copy, "-m", "dialogue_warehouse", "build", "--corpora", MODEL, "--warehouse", str(warehouse))
+    assert built.returncode == 0, built.stderr
+    written = run(copy, "-m", "tests.exports_page", str(warehouse))
+    assert written.returncode == 0, written.stderr
     return copy
 
 
@@ -86,8 +91,9 @@ def test_every_check_of_the_made_up_corpus_passes(clone: Path) -> None:
     found = steps(checked.stdout)
     assert found.pop("documents") == "1 to do"  # it is made up, so that there is no document
     assert set(found.values()) == {"ok"}, checked.stdout[-4000:]
-    (passed,) = re.findall(r"(\d+) passed", checked.stdout)
-    assert int(passed) > 150
+    quickly, slowly = map(int, re.findall(r"(\d+) passed", checked.stdout))
+    assert quickly > 50
+    assert slowly > 100
 
 
 def test_each_kind_is_published(of_each_kind: Path) -> None:

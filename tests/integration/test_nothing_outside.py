@@ -95,6 +95,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, sample_folder: Path, gen
     for name in listed.splitlines():
         (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CLONE / name, folder / "clone" / name)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder / "clone", check=True)  # checks ask git for the files
     root = shutil.copytree(sample_folder, folder / "warehouse", symlinks=True)
     with duckdb.connect(str(root / "dialogues.duckdb"), read_only=True) as con:
         ((key,),) = con.execute("select min(turn_key) from core.fct_turns where corpus_id = ?", [CORPUS]).fetchall()

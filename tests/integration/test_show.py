@@ -115,6 +115,26 @@ def test_every_row_of_a_dialogue_has_its_part(built: Built) -> None:
         assert Counter(found) == Counter(expected), key
 
 
+def test_places_of_turns_are_those_of_the_macro(built: Built) -> None:
+    for dialogue in built.some_dialogues:
+        expected = built.column(
+            "select core.json_pointer(turn_key) from core.fct_turns where dialogue_key = ? order by turn_index",
+            dialogue.key,
+        )
+        assert [turn.json_pointer for turn in dialogue.turns] == expected
+        assert None not in expected
+
+
+def test_prescribed_acts_agree_with_missing_and_extra_ones(built: Built) -> None:
+    guided = [one for one in built.some_dialogues if one.guideline and one.guideline.prescribed_acts]
+    assert guided
+    for dialogue in guided:
+        guideline = dialogue.guideline
+        taken = {act.act for turn in dialogue.turns for act in turn.acts if act.act}
+        assert guideline.missing_acts == tuple(act for act in guideline.prescribed_acts if act not in taken)
+        assert set(guideline.extra_acts) == taken - set(guideline.prescribed_acts)
+
+
 def test_spans_are_marked_like_in_the_macro(built: Built) -> None:
     spans = 0
     for dialogue in built.some_dialogues:

@@ -135,6 +135,7 @@ def everything(text: str) -> dialogue_parts.Dialogue:
             instructions=[text],
             steps=[step],
             conformance="exact",
+            prescribed_acts=[text],
             missing_acts=[],
             extra_acts=[],
         ),

@@ -192,7 +192,16 @@ def test_no_file_outside_the_corpora_says_how_many_corpora_there_are() -> None:
         for path in outside
         if path.is_file() and path != Path(__file__)
     }
-    assert {path: words for path, words in found.items() if words} == {}
+    assert [line for path, words in found.items() for line in counted(path, words)] == []
+
+
+def counted(path: str, words: list[str]) -> list[str]:
+    """Return a line for each phrase of a shared file that states a number of corpora, with the place for it."""
+    return [
+        f"{path} says '{phrase}', which the next corpus makes wrong: write 'all' or 'each' corpus. A fact about one corpus "
+        "belongs into its folder: the note of a key in schema.py, or claims.toml"
+        for phrase in words
+    ]
 
 
 @pytest.mark.parametrize(
@@ -201,6 +210,9 @@ def test_no_file_outside_the_corpora_says_how_many_corpora_there_are() -> None:
 )
 def test_counting_of_corpora_is_found(text: str) -> None:
     assert countings(text)
+    (line,) = counted("docs/page.md", countings(text))
+    assert line.startswith("docs/page.md says '")
+    assert line.endswith("the note of a key in schema.py, or claims.toml")
     assert countings("five workers, six files, all corpora, another corpus, one of the releases") == []
 
 

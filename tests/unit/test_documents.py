@@ -21,7 +21,7 @@ README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.all_corpora
 def test_dictionary_is_generated_from_the_dbt_project() -> None:
-    assert descriptions.is_current()
+    assert descriptions.is_current(), "run `python -m dialogue_warehouse.reading.descriptions`"
 
 
 def test_every_path_of_the_map_exists() -> None:
@@ -106,7 +106,9 @@ def test_every_setting_is_in_one_group_with_a_description() -> None:
 
 @pytest.mark.all_corpora
 def test_readme_is_short_and_links_every_page() -> None:
-    assert len(README.encode()) < 9000
+    """Without the table of corpora, which has a line for each."""
+    text = re.sub(f"{readme.BEGIN}.*{readme.END}", "", README, flags=re.DOTALL)
+    assert len(text.encode()) < 8300
     assert [page.name for page in (CLONE / "docs").glob("*.md") if f"](docs/{page.name})" not in README] == []
 
 
@@ -127,7 +129,8 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.all_corpora
 def test_table_of_corpora_agrees_with_the_corpora() -> None:
-    assert readme.rewrite(README) == README
+    is_current = readme.rewrite(README) == README
+    assert is_current, "run `python -m tests.readme`"
     assert all(corpus.summary for corpus in registry.load_corpora())
 
 

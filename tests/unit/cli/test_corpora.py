@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from dialogue_warehouse.cli import corpora
 from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
 
 CORPUS = registry.corpus_ids()[0]
 
@@ -26,6 +28,26 @@ def test_tests_of_the_clone_are_found_from_another_folder(tmp_path: Path) -> Non
     assert (checked.returncode, checked.stderr) == (0, "")
     for step in ("files", "texts", "fixtures", "README", "dictionary"):
         assert f"{step:<11} ok\n" in checked.stdout
+    assert f"{'rules':<11} ok after " in checked.stdout
+
+
+def test_tests_that_build_nothing_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without tests that build, they are all that runs."""
+    ran: list[tuple[str, ...]] = []
+    run = corpora._run_in_clone
+
+    def record(module: str, *given: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        if module != "pytest":
+            return run(module, *given, **options)
+        ran.append(given)
+        return subprocess.CompletedProcess([], 0)
+
+    monkeypatch.setattr(corpora, "_run_in_clone", record)
+    assert CliRunner().invoke(cli, ["check-corpus", CORPUS, "--no-tests"]).exit_code == 0
+    assert ran == [("--corpus", CORPUS, "-n", "0", *corpora.QUICK_TESTS)]
+    assert CliRunner().invoke(cli, ["check-corpus", CORPUS]).exit_code == 0
+    assert ran[1:] == [ran[0], ("--corpus", CORPUS, *(f"--ignore={path}" for path in corpora.QUICK_TESTS))]
+    assert [path for path in corpora.QUICK_TESTS if not (CLONE / path).is_file()] == []
 
 
 def test_failing_tests_of_a_corpus_are_status_1(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,8 @@ def test_every_piece_is_written_under_the_new_name(clone: Path, like: str | None
         path.removeprefix("tests/fixtures/newcorpus/").partition("/")[0] for path in written if "/fixtures/" in path
     }
     assert set(fixtures.PIECES) <= pieces
-    assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", texts(clone, written) + " ".join(written))
+    renamed = re.sub(starting.OF_THE_PUBLISHER, "", texts(clone, written), flags=re.M) + " ".join(written)
+    assert not re.search(rf"(?<![A-Za-z0-9]){model}(?![a-z0-9])", renamed)
     after = variables(clone)
     assert after["corpora"].pop("newcorpus")
     for variable in ("derived", "staged"):
@@ -59,6 +60,25 @@ def test_every_piece_is_written_under_the_new_name(clone: Path, like: str | None
     assert entities
     assert {starting.model_of("newcorpus", entity, clone) for entity in entities} <= set(written)
     assert after == before
+
+
+@pytest.mark.parametrize("like", LIKE)
+def test_words_and_addresses_of_the_publisher_keep_the_name_that_he_uses(clone: Path, like: str | None) -> None:
+    def words(corpus_id: str, folder: Path) -> list[object]:
+        room, tests = (folder / place.format(corpus_id) for place in (starting.PLACES[0], starting.PLACES[-1]))
+        source, claims = (tomllib.loads((room / name).read_text("utf-8")) for name in ("source.toml", "claims.toml"))
+        sentences = tests / "sentences.toml"
+        return [
+            source["homepage"],
+            source["citation"],
+            [file["url"] for file in source["files"]],
+            [claim["quote"] for claim in claims["claims"] if "quote" in claim],
+            [note.texts for note in read_notes(sentences if sentences.is_file() else None)],
+        ]
+
+    starting.start_corpus("newcorpus", like, clone)
+    model, folder = (like, clone) if like else (starting.SMALLEST, clone / starting.SMALLEST_FOLDER)
+    assert words("newcorpus", clone) == words(model, folder)
 
 
 @pytest.mark.parametrize("like", LIKE)

@@ -1,4 +1,4 @@
-{#- The corpus has no services; its only domain is the hotline. -#}
+{#- The corpus has no services, and one domain. -#}
 {{ config(meta={'lacks': ['service']}) }}
 
 select
@@ -7,5 +7,5 @@ select
     split,
 
     0 as position,
-    'hotline' as domain
+    'help' as domain
 from {{ ref('int_hotline__dialogues') }}
