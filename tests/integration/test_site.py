@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +26,10 @@ from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import CLONE, WarehousePaths, example_queries
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
-from dialogue_warehouse.site.application import MENU, WHOLE, application
+from dialogue_warehouse.site.application import MENU, WHOLE, Site, application
 from dialogue_warehouse.site.asking import divide_line
 from dialogue_warehouse.site.guarding import HEADERS
+from dialogue_warehouse.site.published import Build
 from dialogue_warehouse.site.query_process import SHOWN
 from dialogue_warehouse.storage import publication
 from tests.conftest import rows, run_command
@@ -461,6 +463,22 @@ def test_unexpected_error_is_a_page_and_one_line(sample_folder: Path, capfd: pyt
 
 
 # Starting
+
+
+def test_server_reads_in_advance_what_many_pages_need(sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that fails then does not keep the others from being read."""
+    read: list[str] = []
+
+    def kept(_: Site, __: Build, name: str) -> str:
+        read.append(name)
+        return str(1 // 0) if name == "corpora.html" else name
+
+    monkeypatch.setattr(Site, "_kept", kept)
+    with TestClient(application(WarehousePaths(sample_folder), Settings()), HOME):
+        end = time.monotonic() + 60
+        while WHOLE[-1] not in read and time.monotonic() < end:
+            time.sleep(0.05)
+    assert read == [WHOLE[0], *WHOLE]
 
 
 def test_warehouse_without_a_build_is_reported(tmp_path: Path) -> None:
