@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import importlib
 import json
@@ -22,6 +23,7 @@ import filelock
 import pytest
 import xdist
 
+from dialogue_warehouse.common.processes import collect_seldom
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import ownership
@@ -32,6 +34,8 @@ from tests import fixtures, forked
 
 CLONE = Path(__file__).resolve().parent.parent
 SOURCES = ("disturbed", "real")
+SLOWEST = ("test_spark.py", "test_new_corpus.py", "test_week.py", "test_goal_kinds.py", "test_served_by_dagster.py")
+"""Files that take minutes. They run first, so that no process works on one of them when the others have ended."""
 collect_ignore = ["bargain"]  # a made-up corpus; its tests run in the copy of the clone that test_goal_kinds.py makes
 REAL_CORPORA = Path(os.environ.get("DIALOGUE_CORPORA") or CLONE.parent / "shared" / "corpora")
 
@@ -67,8 +71,25 @@ def concerns(item: pytest.Item, corpus_id: str) -> bool:
     return bool(is_named) or item.get_closest_marker("all_corpora") is not None
 
 
+def pytest_configure() -> None:
+    """Look for garbage as seldom as the command does: the tests and the libraries are a million objects that stay."""
+    collect_seldom()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there before the first test out of all looks for garbage, until the process ends."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let Python find all garbage again, or DuckDB's binding reports the objects that are left as leaks."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that are not about the corpus of `--corpus`."""
+    """Run the slowest files first, and deselect the tests that are not about the corpus of `--corpus`."""
+    items.sort(key=lambda item: item.path.name not in SLOWEST)
     if corpus_id := config.getoption("--corpus"):
         others = [item for item in items if not concerns(item, corpus_id)]
         config.hook.pytest_deselected(items=others)

@@ -25,8 +25,12 @@ Example = dict[str, Any]
 
 def read(folder: Path) -> dict[str, list[Example]]:
     """Return the examples of each file of an export, in order."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".jsonl", ".parquet"))
-    return {path.relative_to(folder).as_posix(): list(_examples(path)) for path in paths}
+    return {path.relative_to(folder).as_posix(): list(_examples(path)) for path in _files(folder)}
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files with examples below a folder, in order."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".jsonl", ".parquet"))
 
 
 def _examples(path: Path) -> Iterator[Example]:
@@ -47,9 +51,7 @@ def _parsed(value: str | list[str]) -> Any:
 
 def examples(folder: Path, corpus_id: str) -> list[Example]:
     """Return the examples of a corpus."""
-    return [
-        example for path, of_file in read(folder).items() if path.startswith(f"{corpus_id}/") for example in of_file
-    ]
+    return [example for path in _files(folder / corpus_id) for example in _examples(path)]
 
 
 def said(example: Example) -> Iterator[tuple]:

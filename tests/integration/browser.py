@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+BACKGROUNDS = {"light": "rgb(247, 248, 250)", "dark": "rgb(18, 22, 28)"}
+"""Color of the background of every page, by color scheme."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 FLAGS = (
     "--headless=new",
@@ -91,12 +93,16 @@ class Browser:
     def open(self, url: str, width: int, scheme: str) -> Visit:
         """Open a page at a width in a color scheme and wait until it is loaded."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.use(scheme)
         self.visit, self._events = Visit(), []
         self.send("Page.navigate", url=url)
         while "Page.loadEventFired" not in self._events:
             self._next()
         return self.visit
+
+    def use(self, scheme: str) -> None:
+        """Change to a color scheme, also in the page that is open."""
+        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page."""

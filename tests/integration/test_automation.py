@@ -331,8 +331,12 @@ def test_a_part_of_the_graph_is_canceled_and_turns_no_asset_red(
     assert len(assets) > 50
     assert {check.asset_key for check in models if isinstance(check, dg.AssetCheckKey)} <= set(assets)
     landed = [key for key in graph.materializable_asset_keys if key.path[0] == "raw"]
-    for keys in (assets, landed, [dg.AssetKey(["published", "dialogues"])]):
+    whole, report, audit = (
+        dg.AssetKey(path) for path in (["published", "dialogues"], ["published", "report"], ["audit", "build_changes"])
+    )
+    for keys in (assets, landed, [whole], [whole, report], [audit]):
         ended = of(*keys)
+        assert {record.asset_entry.last_run_id for record in instance.get_asset_records(keys)} == {ended.run_id}
         assert instance.get_run_by_id(ended.run_id).status is dg.DagsterRunStatus.CANCELED
         (asked,) = instance.all_logs(ended.run_id, of_type=dg.DagsterEventType.RUN_CANCELING)
         assert asked.dagster_event.message == PART_REFUSED
@@ -340,8 +344,7 @@ def test_a_part_of_the_graph_is_canceled_and_turns_no_asset_red(
         assert tell(definitions, instance).run_requests == []
     assert told(paths) == []
     assert builds.pointed_build(paths) == published
-    report = of(dg.AssetKey(["published", "report"]))  # it is about the published build, and can be made again
-    assert report.success
+    assert of(report).success  # it is about the published build, and can be made again
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,17 @@ def texts_of(value: Any) -> Iterator[str]:
                 yield from texts_of(json.loads(value))
 
 
+@lru_cache(maxsize=1)
+def texts_of_examples(folder: Path, corpus_id: str) -> tuple[frozenset[str], str]:
+    """Return the texts in the examples of a corpus: each one, and all of them joined, to find parts of them."""
+    texts = dict.fromkeys(text for example in exported.examples(folder, corpus_id) for text in texts_of(example))
+    return frozenset(texts), "\n".join(texts)
+
+
 def lacking(con: duckdb.DuckDBPyConnection, folder: Path, corpus_id: str, table: str, columns: set[str]) -> set[str]:
     """Return the columns with fewer values in the examples than the ledger has kept."""
     entry, names = tables_of(folder, corpus_id)[table], columns_of(con)[table]
-    texts = "\n".join(text for example in exported.examples(folder, corpus_id) for text in texts_of(example))
+    whole, joined = texts_of_examples(folder, corpus_id)
     found = set()
     for each in entry["columns"]:
         if each["column"] in columns:
@@ -133,7 +141,9 @@ def lacking(con: duckdb.DuckDBPyConnection, folder: Path, corpus_id: str, table:
                 f'select "{each["column"]}" as value, count(*) from core.{table}'
                 f' where {of_corpus(corpus_id, names)} and "{each["column"]}" is not null group by all',
             )
-            number = sum(times for value, times in values if all(part in texts for part in parts_of(value)))
+            number = sum(
+                times for value, times in values if all(part in whole or part in joined for part in parts_of(value))
+            )
             if number < max(each["kept"] + each["merged"], 1):
                 found.add(each["column"])
     return found

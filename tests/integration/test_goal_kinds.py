@@ -17,7 +17,7 @@ import pytest
 from dialogue_warehouse.corpora import starting
 from dialogue_warehouse.corpora.release import GOAL_KINDS
 from dialogue_warehouse.paths import CLONE
-from tests.integration.test_new_corpus import WRITTEN, copy_clone, run, steps
+from tests.integration.test_new_corpus import IN_ONE_PROCESS, WRITTEN, copy_clone, run, steps
 
 MODEL, FOLDER = "bargain", "tests/bargain"
 CORPUS_OF = {kind: MODEL if kind == "divide_items" else f"{MODEL}{kind.replace('_', '')}" for kind in GOAL_KINDS}
@@ -87,7 +87,7 @@ def taken(deal: dict[str, Any]) -> list[dict[str, int]]:
 
 @pytest.mark.timeout(1800)
 def test_every_check_of_the_made_up_corpus_passes(clone: Path) -> None:
-    checked = run(clone, "-m", "dialogue_warehouse", "check-corpus", MODEL)
+    checked = run(clone, "-m", "dialogue_warehouse", "check-corpus", MODEL, **IN_ONE_PROCESS)
     found = steps(checked.stdout)
     assert found.pop("documents") == "1 to do"  # it is made up, so that there is no document
     assert set(found.values()) == {"ok"}, checked.stdout[-4000:]

@@ -31,6 +31,8 @@ MOST_FILES, MOST_LINES = 20, 450
 """Size of the smallest corpus: what everybody who adds a corpus must write."""
 PYTEST = ("-m", "pytest", "-n", "0")
 """Run in one process: the tests that run this already use all processors."""
+IN_ONE_PROCESS = {"PYTEST_ADDOPTS": " ".join(PYTEST[2:])}
+"""Variable for a command that starts pytest: each further process would collect all tests by itself."""
 LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "conformed_model")
 CHECK = ("-m", "dialogue_warehouse", "check-corpus", NAME, "--no-tests")
 BUILT = "../with_the_corpus"
@@ -174,7 +176,9 @@ def test_every_check_of_the_corpus_passes_and_only_the_copied_text_is_left_to_do
 
     There are real data, but none of this corpus.
     """
-    checked = run(clone, "-m", "dialogue_warehouse", "check-corpus", NAME, DIALOGUE_CORPORA=str(tmp_path))
+    checked = run(
+        clone, "-m", "dialogue_warehouse", "check-corpus", NAME, DIALOGUE_CORPORA=str(tmp_path), **IN_ONE_PROCESS
+    )
     found = steps(checked.stdout)
     assert list(found) == ["files", "texts", "fixtures", "documents", "README", "dictionary", "rules", "tests"]
     assert found.pop("texts").endswith(" to do"), checked.stdout

@@ -22,7 +22,7 @@ from dialogue_warehouse.site.rendering import harmless
 from dialogue_warehouse.site.report import CLAIM_OUTCOMES, DBT_DOCS, PAGES, RULE_KINDS, outcome
 from dialogue_warehouse.storage import builds
 from tests.conftest import run_command
-from tests.integration.browser import Browser, find_chromium
+from tests.integration.browser import BACKGROUNDS, Browser, find_chromium
 
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
@@ -253,30 +253,23 @@ def test_dictionary_has_the_joins_and_the_corpora_that_fill_a_column(site: Path,
     assert "core.dim_slots on corpus_id, split, service, slot_name = slot" in text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("name", [*PAGES, "dialogue-*"])
-def test_page_needs_no_network_and_fits_the_window(
-    site: Path, browser: Browser, name: str, width: int, scheme: str
-) -> None:
+def test_page_needs_no_network_and_fits_the_window(site: Path, browser: Browser, name: str, width: int) -> None:
     largest = max(site.glob(f"{name}.html"), key=lambda path: path.stat().st_size)
-    visit = browser.open(largest.as_uri(), width, scheme)
-    assert [url for url in visit.requests if not url.startswith((site.as_uri(), "data:,"))] == []
-    assert visit.problems == []
+    visit = browser.open(largest.as_uri(), width, "light")
     assert browser.evaluate("innerWidth") == width
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     browser.evaluate(
         "document.querySelectorAll('button[aria-controls]').forEach((button) => button.click());"
         "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
     )
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    assert (
-        browser.evaluate("getComputedStyle(document.body).backgroundColor")
-        == {
-            "light": "rgb(247, 248, 250)",
-            "dark": "rgb(18, 22, 28)",
-        }[scheme]
-    )
+    for scheme, color in BACKGROUNDS.items():
+        browser.use(scheme)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width, scheme
+        assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == color
+    assert [url for url in visit.requests if not url.startswith((site.as_uri(), "data:,"))] == []
+    assert visit.problems == []
 
 
 def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser, tmp_path: Path) -> None:
@@ -421,19 +414,20 @@ def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) ->
     assert "<script>alert" not in (changed_site / "changes.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_page_of_changes_fits_the_window_and_narrows_to_a_kind(
-    changed_site: Path, browser: Browser, width: int, scheme: str
+    changed_site: Path, browser: Browser, width: int
 ) -> None:
     address = (changed_site / "changes.html").as_uri()
-    visit = browser.open(address, width, scheme)
+    visit = browser.open(address, width, "light")
+    for scheme in BACKGROUNDS:
+        browser.use(scheme)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width, scheme
     assert visit.problems == []
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
     shown = "[...document.querySelectorAll('section')].filter((one) => one.offsetHeight).map((one) => one.innerText)"
     assert len(browser.evaluate(shown)) == 4
-    browser.open("about:blank", width, scheme)
-    browser.open(f"{address}?kind=rule&corpus=sgd", width, scheme)
+    browser.open("about:blank", width, "light")
+    browser.open(f"{address}?kind=rule&corpus=sgd", width, "light")
     (rules,) = browser.evaluate(shown)
     assert rules.startswith("Rules with another number of cases")
     assert browser.evaluate("document.querySelector('[data-shown]').innerText") == "2 of 8 changes"

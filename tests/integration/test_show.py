@@ -30,7 +30,7 @@ from dialogue_warehouse.storage import builds
 from dialogue_warehouse.terminal import dialogue_text
 from tests.conftest import run_command
 from tests.integration.analyst_sources import read_service_dialogues
-from tests.integration.browser import Browser, find_chromium
+from tests.integration.browser import BACKGROUNDS, Browser, find_chromium
 from tests.unit.dialogues import HOSTILE
 
 DOCUMENT = (CLONE / "docs/read_a_dialogue.md").read_text(encoding="utf-8")
@@ -305,26 +305,24 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     browser.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280, 1600])
 @pytest.mark.parametrize("warehouse", ["sample", "hostile"])
 def test_page_needs_nothing_and_fits_the_window(
-    request: pytest.FixtureRequest, browser: Browser, tmp_path: Path, warehouse: str, width: int, scheme: str
+    request: pytest.FixtureRequest, browser: Browser, tmp_path: Path, warehouse: str
 ) -> None:
     shown: Built = request.getfixturevalue(warehouse)
     for key in shown.column("select min(dialogue_key) from core.dim_dialogues group by corpus_id order by all"):
         file = tmp_path / "dialogue.html"
         file.write_text(rendering.render_page(shown.read(key)), encoding="utf-8")
-        visit = browser.open(file.as_uri(), width, scheme)
-        assert [url for url in visit.requests if url not in (file.as_uri(), "data:,")] == [], key
-        assert visit.problems == [], key
-        browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
-        assert browser.evaluate("document.documentElement.scrollWidth") <= width, key
-        assert browser.evaluate("document.querySelectorAll('script, img, iframe, object').length") == 0, key
-        assert (
-            browser.evaluate("getComputedStyle(document.body).backgroundColor")
-            == {"light": "rgb(247, 248, 250)", "dark": "rgb(18, 22, 28)"}[scheme]
-        )
+        for width in (360, 1280, 1600):
+            visit = browser.open(file.as_uri(), width, "light")
+            browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+            for scheme, color in BACKGROUNDS.items():
+                browser.use(scheme)
+                assert browser.evaluate("document.documentElement.scrollWidth") <= width, (key, scheme)
+                assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == color, (key, width)
+            assert [url for url in visit.requests if url not in (file.as_uri(), "data:,")] == [], (key, width)
+            assert visit.problems == [], (key, width)
+            assert browser.evaluate("document.querySelectorAll('script, img, iframe, object').length") == 0, key
 
 
 def test_document_names_every_field(sample: Built) -> None:
