@@ -12,8 +12,8 @@ import duckdb
 
 from dialogue_warehouse.common.text import address
 from dialogue_warehouse.site.application import MENU
+from tests.integration.browsed_site import Site, served
 from tests.integration.browser import Browser, find_chromium
-from tests.integration.test_site_in_a_browser import Site, served
 
 REPEATS = 20
 PAGES = {
