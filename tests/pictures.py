@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from dialogue_warehouse.paths import CLONE
+from tests.integration.browsed_site import served
 from tests.integration.browser import Browser, find_chromium
-from tests.integration.test_site_in_a_browser import served
 
 PICTURES = CLONE / "docs" / "pictures"
 WIDTH = 1280

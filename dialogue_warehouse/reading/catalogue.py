@@ -13,7 +13,7 @@ from dialogue_warehouse.common.text import command
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.descriptions import Links, links
 from dialogue_warehouse.reading.values import text_of
-from dialogue_warehouse.storage.builds import CONTRACTS
+from dialogue_warehouse.storage.builds import CONTRACTS, PUBLISHED_SCHEMAS
 
 LONGEST_EXAMPLE = 80
 """Maximum number of characters of an example."""
@@ -144,7 +144,7 @@ class TableDescription:
 
 
 def list_tables(con: Connection) -> list[TableSummary]:
-    """List every table and view with its exact number of rows, by schema and name."""
+    """List every table and view with its exact number of rows: core, analytics, quality, then what landed."""
     tables = _catalog(con)
     if not tables:
         return []
@@ -244,16 +244,19 @@ class _CatalogTable:
 def _catalog(con: Connection) -> list[_CatalogTable]:
     found = con.execute(
         """
-        select database_name, schema_name, table_name, comment
-        from duckdb_tables()
-        where database_name in ('dialogues', 'raw') and not internal and schema_name <> $contracts
-        union all
-        select database_name, schema_name, view_name, comment
-        from duckdb_views()
-        where database_name in ('dialogues', 'raw') and not internal
-        order by 1, 2, 3
+        from (
+            select database_name, schema_name, table_name, comment
+            from duckdb_tables()
+            where not internal and schema_name <> $contracts
+            union all
+            select database_name, schema_name, view_name, comment
+            from duckdb_views()
+            where not internal
+        )
+        where database_name in ('dialogues', 'raw')
+        order by database_name, list_position($published, schema_name), schema_name, table_name
         """,
-        {"contracts": CONTRACTS},
+        {"contracts": CONTRACTS, "published": list(PUBLISHED_SCHEMAS)},
     ).fetchall()
     return [_CatalogTable(*row) for row in found]
 

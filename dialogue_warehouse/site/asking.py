@@ -19,6 +19,8 @@ FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all
 CHARTS = ("none", "bars", "lines", "points")
 MOST_BARS = 100
 WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 320, 80, 28, 10
+LETTER = 8
+"""Room for a letter of a label."""
 TICKS = 5
 
 
@@ -97,23 +99,31 @@ def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str,
     chart: dict[str, Any] = {"kind": kind, "across": across, "up": up, "drawn": None, "note": None}
     if kind not in CHARTS[1:] or not up or across is None:
         return chart
-    columns = answer.columns
+    named = [across] if across in numbers else _naming(answer, across, others)
+    columns = [answer.columns.index(name) for name in named]
     pairs = [
-        (row[columns.index(across)], float(value))
+        (row[columns[0]] if len(columns) == 1 else " · ".join(str(row[one]) for one in columns), float(value))
         for row in answer.rows
-        if (value := row[columns.index(up)]) is not None
+        if (value := row[answer.columns.index(up)]) is not None
     ]
+    head = " · ".join(named)
     if not pairs:
         return chart | {"note": "The column has no values."}
     if kind == "bars":
         if min(value for _, value in pairs) < 0:
             return chart | {"drawn": Markup(""), "note": "Bars show no values below zero; lines and points do."}
         rows = [(str(label), [value]) for label, value in pairs[:MOST_BARS]]
-        chart["drawn"] = drawing.bars(across, [up], rows, words=_number).draw()
+        chart["drawn"] = drawing.bars(head, [up], rows, words=_number).draw()
         chart["note"] = f"The first {MOST_BARS} rows." if len(pairs) > MOST_BARS else None
         return chart
-    chart["drawn"] = _plot(across, up, pairs, is_line=kind == "lines", is_number=across in numbers)
+    chart["drawn"] = _plot(head, up, pairs, is_line=kind == "lines", is_number=across in numbers)
     return chart
+
+
+def _naming(answer: Answer, across: str, others: list[str]) -> list[str]:
+    """Return this column, with the other columns of texts if its values alone do not tell the rows apart."""
+    values = [row[answer.columns.index(across)] for row in answer.rows]
+    return [across, *(name for name in others if name != across)] if len({*values}) < len(values) else [across]
 
 
 def _number(value: float) -> str:
@@ -138,7 +148,9 @@ def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: 
         )
 
     ticks_up = [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)] if high > low else [low]
-    ends = [places[0], places[-1]] if len(places) > 1 else places[:1]
+    has_room = not is_number and max(len(text) for *_, text in places) * LETTER < (WIDTH - LEFT) / len(places)
+    named = places if has_room else [places[0], places[-1]] if len(places) > 1 else places
+    anchors = ["start", *["middle"] * (len(named) - 2), "end"]
     drawn = drawing.template("plot.html").render(
         across=across,
         up=up,
@@ -148,8 +160,8 @@ def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: 
         is_line=is_line,
         ticks_up=[{"at": at(first, value)[1], "text": _number(value)} for value in ticks_up],
         ticks_across=[
-            {"at": at(x, low)[0], "text": text[:60], "anchor": "start" if index == 0 else "end"}
-            for index, (x, _, text) in enumerate(ends)
+            {"at": at(x, low)[0], "text": text[:60], "anchor": anchor}
+            for (x, _, text), anchor in zip(named, anchors, strict=False)
         ],
         points=[{"x": at(x, y)[0], "y": at(x, y)[1], "title": f"{text}: {_number(y)}"} for x, y, text in places],
     )

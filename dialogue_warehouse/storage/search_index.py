@@ -16,7 +16,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
-VERSION = 1
+VERSION = 2
 """Version of these tables. An index with another one is not read."""
 TURN_BITS = 16
 """Bits of a row's number in the full text that are the turn; those above are the number of the dialogue."""
@@ -126,10 +126,17 @@ LABELS = f"""
         from core.fct_slots
         union all
         select
-            'defect' as kind,
+            if(kind = 'defect', 'defect', 'by_design') as kind,
             dialogue_key,
             rule_id as label
         from quality.violations
+        union all
+        select
+            'defect' as kind,
+            dialogue_key,
+            'any' as label
+        from quality.violations
+        where kind = 'defect'
     )
 
     select
@@ -144,7 +151,7 @@ LABELS = f"""
     order by labels.kind, labels.label
 """
 """The labels, each with a bit per dialogue; `last` is the number of the last dialogue."""
-KINDS = ("corpus", "split", "domain", "task", "channel", "act", "slot", "defect")
+KINDS = ("corpus", "split", "domain", "task", "channel", "act", "slot", "defect", "by_design")
 """The kinds of label, in the order in which they are shown."""
 
 

@@ -105,8 +105,8 @@ class Browser:
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def evaluate(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page."""
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return the value of a JavaScript expression in the page; a promise is awaited."""
+        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 

@@ -16,11 +16,17 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.exporting import chat
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.scoring.running import Request, score_published
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from pipelines.ingestion.connections import VARIABLES
+from tests import fixtures, golden
 from tests.conftest import Once, run_command
+from tests.integration.browsed_site import Site, served
+from tests.integration.browser import Browser, find_chromium
 from tests.integration.downloads import Handler, Web
 from tests.unit.dialogues import HOSTILE
 
@@ -150,3 +156,46 @@ def with_messages_sql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
         monkeypatch.setattr(registry, "load_corpus", lambda name: other if name == corpus_id else load(name))
 
     return replace_sql
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Return a browser that reaches only this machine."""
+    program = find_chromium()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    browser = Browser(program, tmp_path_factory.mktemp("profile"), reachable="127.0.0.1")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def sample(sample_folder: Path, browser: Browser) -> Iterator[Site]:
+    """Return the dashboard of the embedded sample, in the browser."""
+    with served(sample_folder, browser) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def scored_results(once: Once, edited_folder: Path) -> Path:
+    """Return a file with two runs of each corpus that has metrics: one alone, and one with a paired test."""
+    oracles, makers = fixtures.load_all("score"), fixtures.load_all("predictions")
+
+    def fill(folder: Path) -> None:
+        for corpus_id in scored_corpora():
+            release = edited_folder / "releases" / corpus_id
+            split = oracles[corpus_id].splits(release)[-1]
+            first, second = (makers[corpus_id].predict(release, split, folder / f"{corpus_id}{n}", n) for n in (1, 2))
+            words = golden.WORDS.get(split, split) if load_scoring(corpus_id).declaration.has_split else None
+            for request in (Request(corpus_id, first, words), Request(corpus_id, second, words, against=first)):
+                with score_published(WarehousePaths(edited_folder), Settings(), request, folder / "results.duckdb"):
+                    pass
+
+    return once("scored", fill) / "results.duckdb"
+
+
+@pytest.fixture(scope="module")
+def scored(edited_folder: Path, scored_results: Path, browser: Browser) -> Iterator[Site]:
+    """Return the dashboard with the pages of scores, in the browser."""
+    with served(edited_folder, browser, "--scores", scored_results) as site:
+        yield site

@@ -22,7 +22,7 @@ from dialogue_warehouse.site.rendering import harmless
 from dialogue_warehouse.site.report import CLAIM_OUTCOMES, DBT_DOCS, PAGES, RULE_KINDS, outcome
 from dialogue_warehouse.storage import builds
 from tests.conftest import run_command
-from tests.integration.browser import BACKGROUNDS, Browser, find_chromium
+from tests.integration.browser import BACKGROUNDS, Browser
 
 LOADS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
@@ -91,16 +91,6 @@ def site(warehouse: Path, tmp_path_factory) -> Path:
 def con(warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(str(warehouse / "dialogues.duckdb"), read_only=True) as con:
         yield con
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium is installed")
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 def test_build_writes_the_same_report(warehouse: Path, site: Path) -> None:

@@ -18,50 +18,32 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.reading.dialogues import read_dialogue
 from dialogue_warehouse.reading.findings import read_rows
-from dialogue_warehouse.scoring.running import Request, score_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import scores
 from dialogue_warehouse.site.application import application
 from dialogue_warehouse.storage import builds
-from tests import fixtures, golden
 from tests.conftest import run_command
 from tests.integration.site_pages import HOME, Page, main_of, opened
 
-ORACLES, MAKERS = fixtures.load_all("score"), fixtures.load_all("predictions")
 CORPORA = scored_corpora()
 
 
 @pytest.fixture(scope="module")
-def results(edited_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a file with two runs of each corpus: one alone, and one with a paired test."""
-    folder = tmp_path_factory.mktemp("results")
-    for corpus_id in CORPORA:
-        release = edited_folder / "releases" / corpus_id
-        split = ORACLES[corpus_id].splits(release)[-1]
-        one, other = (MAKERS[corpus_id].predict(release, split, folder / f"{corpus_id}{seed}", seed) for seed in (1, 2))
-        words = golden.WORDS.get(split, split) if load_scoring(corpus_id).declaration.has_split else None
-        for request in (Request(corpus_id, one, words), Request(corpus_id, other, words, against=one)):
-            with score_published(WarehousePaths(edited_folder), Settings(), request, folder / "results.duckdb"):
-                pass
-    return folder / "results.duckdb"
-
-
-@pytest.fixture(scope="module")
-def con(edited_folder: Path, results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with open_published(WarehousePaths(edited_folder), scores=results) as con:
+def con(edited_folder: Path, scored_results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_published(WarehousePaths(edited_folder), scores=scored_results) as con:
         yield con
 
 
 @pytest.fixture(scope="module")
-def client(edited_folder: Path, results: Path) -> Iterator[TestClient]:
-    with TestClient(application(WarehousePaths(edited_folder), Settings(), scores=results), HOME) as client:
+def client(edited_folder: Path, scored_results: Path) -> Iterator[TestClient]:
+    with TestClient(application(WarehousePaths(edited_folder), Settings(), scores=scored_results), HOME) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
-def report(edited_folder: Path, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(edited_folder: Path, scored_results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("report") / "site"
-    completed = run_command("report", "--warehouse", edited_folder, "--scores", results, "--to", to)
+    completed = run_command("report", "--warehouse", edited_folder, "--scores", scored_results, "--to", to)
     assert (completed.returncode, completed.stderr) == (0, "")
     return to
 
@@ -224,10 +206,10 @@ def test_unknown_run_is_named(client: TestClient) -> None:
 
 
 @pytest.fixture
-def of_another_build(results: Path, tmp_path: Path) -> Path:
+def of_another_build(scored_results: Path, tmp_path: Path) -> Path:
     """Return a copy of the file whose runs are about another build, and about dialogues that this one lacks."""
     file = tmp_path / "other.duckdb"
-    shutil.copyfile(results, file)
+    shutil.copyfile(scored_results, file)
     with duckdb.connect(str(file)) as con:
         con.execute("update runs set build_id = 'another'")
         con.execute(
@@ -295,8 +277,10 @@ BLOCK = 1 << 18
 """Bytes of a block of DuckDB's files."""
 
 
-def test_damaged_file_is_named_wherever_the_damage_is(edited_folder: Path, results: Path, tmp_path: Path) -> None:
-    paths, content = WarehousePaths(edited_folder), results.read_bytes()
+def test_damaged_file_is_named_wherever_the_damage_is(
+    edited_folder: Path, scored_results: Path, tmp_path: Path
+) -> None:
+    paths, content = WarehousePaths(edited_folder), scored_results.read_bytes()
     errors = []
     for block in range(len(content) // BLOCK):
         file = tmp_path / f"damaged{block}.duckdb"

@@ -33,7 +33,8 @@ LABELS = {
     "channel": "select channel, dialogue_key from core.dim_dialogues",
     "act": "select act, dialogue_key from core.fct_actions",
     "slot": "select slot_name, dialogue_key from core.fct_slots",
-    "defect": "select rule_id, dialogue_key from quality.violations",
+    "defect": "select unnest([rule_id, 'any']), dialogue_key from quality.violations where kind = 'defect'",
+    "by_design": "select rule_id, dialogue_key from quality.violations where kind <> 'defect'",
 }
 WORDS = {
     "please": r"\bplease\b",

@@ -28,7 +28,7 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.storage import builds, retention
 from pipelines.building.state import PART_REFUSED
 from tests.conftest import run_command
-from tests.integration.browser import Browser, Visit, find_chromium
+from tests.integration.browser import Browser, Visit
 from tests.integration.served import Served, left_of, processes_with, served
 
 MODEL, OTHER_MODEL = {"path": ["core", "fct_turns"]}, {"path": ["core", "fct_votes"]}
@@ -75,21 +75,11 @@ def launched(site: Served) -> tuple[str, str]:
     return first, second
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium is installed, so Dagster's page is not opened")
-    browser = Browser(program, tmp_path_factory.mktemp("profile"), reachable="127.0.0.1")
-    yield browser
-    browser.close()
-
-
 @pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
+def browser(browser: Browser) -> Iterator[Browser]:
     """Return the browser. Its page is left afterwards: Dagster's keeps asking for news, and the server works on them."""
-    yield chromium
-    chromium.open("about:blank", 1280, "light")
+    yield browser
+    browser.open("about:blank", 1280, "light")
 
 
 def test_second_run_waits_while_the_first_one_runs(site: Served, launched: tuple[str, str]) -> None:

@@ -30,7 +30,7 @@ from dialogue_warehouse.storage import builds
 from dialogue_warehouse.terminal import dialogue_text
 from tests.conftest import run_command
 from tests.integration.analyst_sources import read_service_dialogues
-from tests.integration.browser import BACKGROUNDS, Browser, find_chromium
+from tests.integration.browser import BACKGROUNDS, Browser
 from tests.unit.dialogues import HOSTILE
 
 DOCUMENT = (CLONE / "docs/read_a_dialogue.md").read_text(encoding="utf-8")
@@ -293,16 +293,6 @@ def test_hostile_corpus_does_no_harm_in_the_command(hostile: Built) -> None:
             assert all(character.isprintable() or character == "\n" for character in shown.stdout)
         told = json.loads(shown.stdout)
         assert HOSTILE in json.dumps(told, ensure_ascii=False).replace("\\u001b", "\x1b").replace("\\u0007", "\x07")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium is installed")
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 @pytest.mark.parametrize("warehouse", ["sample", "hostile"])

@@ -238,6 +238,18 @@ def test_answer_is_drawn(client: TestClient, kind: str) -> None:
     assert ('class="level"' in text) == (kind == "bars")
 
 
+def test_labels_of_a_chart_tell_its_rows_apart(client: TestClient) -> None:
+    query = "select corpus_id, role, count(*) as n from fct_turns where corpus_id = 'sgd' group by all order by all"
+    for kind in ("bars", "lines"):
+        text = asked(client, query, chart=kind, across="corpus_id")
+        assert text.count("sgd · system") and text.count("sgd · user"), kind
+    alone = asked(client, f"select role, n from ({query})", chart="lines", across="role")
+    assert "sgd ·" not in alone
+    assert 'text-anchor="start">system</text>' in alone
+    several = asked(client, "select corpus_id, count(*) as n from fct_turns group by all", chart="lines")
+    assert several.count('text-anchor="middle"') == 3
+
+
 @pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)
 def test_ready_question_is_answered(client: TestClient, path: Path) -> None:
     query = path.read_text(encoding="utf-8")
@@ -292,8 +304,10 @@ def test_claim_is_shown_as_in_the_report(client: TestClient, sample_folder: Path
     written = (sample_folder / "reports" / "claims.html").read_text("utf-8")
     shown = opened(client, "/claims.html?corpus=bbai")
     claims = re.findall(r'<tbody id="[^"]*" data-row.*?</tbody>', shown, re.DOTALL)
+    run = re.compile(r'<p class="note"><a href="sql\?query=[^"]*">Run this SQL</a></p>')
     assert claims
-    assert all(claim in written for claim in claims)
+    assert all(run.sub("", claim) in written for claim in claims)
+    assert sum(len(run.findall(claim)) for claim in claims) > 1
 
 
 def test_expectations_are_filtered_and_listed_in_parts(

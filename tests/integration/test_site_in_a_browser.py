@@ -5,127 +5,28 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import socket
-import subprocess
-import sys
-import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from dialogue_warehouse.common.text import address
-from dialogue_warehouse.paths import CLONE
-from dialogue_warehouse.site.application import MENU
-from tests.integration.browser import Browser, Visit, find_chromium
+from tests.integration.browsed_site import PATIENCE, Site, served, wait_for
+from tests.integration.browser import BACKGROUNDS, Browser
 
-PATIENCE = 90
 SLOW = "select sum(hash(a.range, b.range)) from range(2_000_000) a, range(1_000_000) b"
 """A query that runs for hours."""
 
 
-@dataclass
-class Site:
-    """Served dashboard, in a browser."""
-
-    url: str
-    browser: Browser
-    database: Path
-    server: subprocess.Popen[str]
-
-    def open(self, address: str = "/", width: int = 1280, scheme: str = "light") -> Visit:
-        self.browser.send("Page.navigate", url="about:blank")  # another fragment alone would load nothing
-        return self.browser.open(f"{self.url}{address}", width, scheme)
-
-    def once(self, condition: str) -> None:
-        """Wait until a condition holds in the page."""
-        wait_for(lambda: self.browser.evaluate(condition), condition)
-
-    def text(self) -> str:
-        return self.browser.evaluate("document.body.innerText")
-
-    def key(self, key: str, modifiers: int = 0) -> None:
-        code = {"Enter": 13}.get(key, ord(key[0].upper()))
-        text = {"Enter": {"text": "\r"}}.get(key, {"text": key})
-        for kind in ("keyDown", "keyUp"):
-            pressed = {"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
-            self.browser.send("Input.dispatchKeyEvent", **pressed, **(text if kind == "keyDown" else {}))
-
-    def foreign(self, visit: Visit) -> list[str]:
-        """Return the requests to other hosts."""
-        return [url for url in visit.requests if not url.startswith((self.url, "data:", "about:"))]
-
-    def queries(self) -> list[int]:
-        """Return the processes of queries, with the one that waits."""
-        listed = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split()
-        return [int(number) for number in listed]
-
-
-def wait_for(what: Callable[[], object], failure: str, seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, failure
-        time.sleep(0.05)
-
-
-@contextmanager
-def served(folder: Path, browser: Browser) -> Iterator[Site]:
-    """Serve the dashboard as the command does; Ctrl-C ends it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "dialogue_warehouse", "dashboard", "--warehouse", str(folder), "--port", str(port)]
-    with subprocess.Popen(command, cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            said = server.stdout.readline()
-            assert said.startswith(f"http://127.0.0.1:{port} "), (said, server.poll())
-            yield Site(f"http://127.0.0.1:{port}", browser, folder / "dialogues.duckdb", server)
-        finally:
-            server.send_signal(signal.SIGINT)
-            _, err = server.communicate(timeout=30)
-    assert "Traceback" not in err
-    assert server.returncode in (0, 130)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("no Chromium is installed")
-    browser = Browser(program, tmp_path_factory.mktemp("profile"), reachable="127.0.0.1")
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
-def sample(sample_folder: Path, browser: Browser) -> Iterator[Site]:
-    with served(sample_folder, browser) as site:
-        yield site
-
-
-PAGES = [
-    *(f"/{name}" for name, _ in MENU),
-    "/dialogues?said=please&corpus=sgd",
-    "/dialogues?said=please&key=sgd/dev/1_00000/2",
-    "/dialogues?key=sgd/dev/1_00000&against=sgd/dev/1_00001",
-    "/tables?_table=core.fct_turns&corpus_id=sgd",
-    "/tables?_table=core.fct_turns&_draw=turn_index",
-    "/sql?query=select+corpus_id,+count(*)+as+n+from+fct_turns+group+by+all&chart=lines",
-    "/sql?query=select+*+from+nowhere",
-    "/violations.html?rule=reused_dialogue_id",
-]
-
-
 @pytest.mark.parametrize("width", [360, 768, 1280, 1600])
 def test_every_page_fits_and_sends_no_request_elsewhere(sample: Site, width: int) -> None:
-    for page in PAGES:
+    for page in sample.pages():
         visit = sample.open(page, width)
-        for scheme in ("light", "dark"):
+        sample.unfold()
+        for scheme in BACKGROUNDS:
             sample.browser.use(scheme)
             assert sample.browser.evaluate("document.documentElement.scrollWidth") <= width, (page, scheme)
         assert (sample.foreign(visit), visit.problems) == ([], []), page

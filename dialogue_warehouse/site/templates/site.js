@@ -24,6 +24,11 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// The address of a page leaves out the empty fields of a form.
+document.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+
 // On Back, a browser restores typed text over the text of the address.
 window.addEventListener("pageshow", () => {
   if (field) field.value = field.defaultValue;

@@ -59,7 +59,7 @@ def test_a_name_in_two_schemas_has_to_be_qualified(paths):
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("create schema analytics; create table analytics.fct_turns (a integer)")
     with connection.open_published(paths) as con:
-        with pytest.raises(QueryError, match=r"is ambiguous: analytics\.fct_turns or core\.fct_turns"):
+        with pytest.raises(QueryError, match=r"is ambiguous: core\.fct_turns or analytics\.fct_turns"):
             catalogue.describe_table(con, "fct_turns")
         assert catalogue.describe_table(con, "analytics.fct_turns").schema == "analytics"
 
