@@ -274,6 +274,7 @@ def test_selection_limits_the_export(sample_folder: Path, tmp_path: Path) -> Non
 def test_existing_file_is_overwritten_only_on_request(sample_folder: Path, tmp_path: Path) -> None:
     to = tmp_path / "out"
     command = ("export", "--form", "chat", "--to", to, "--warehouse", sample_folder, "--split", "test")
+    command = (*command, "--corpora", ",".join(CORPORA[:2]))
     first = run_command(*command)
     assert (first.returncode, run_command(*command).returncode) == (0, 0)
     assert "examples in " in first.stdout
@@ -317,7 +318,7 @@ def test_two_exports_do_not_write_into_one_folder_at_once(sample_folder: Path, t
 
 @pytest.mark.parametrize("name", ['it\'s "here" {x} %20 *', "\udcff", "-\n"])
 def test_folder_may_have_any_name(export: Exports, sample_folder: Path, tmp_path: Path, name: str) -> None:
-    write(sample_folder, tmp_path / name, Selection(splits=("test",)), ChatOptions())
+    write(sample_folder, tmp_path / name, Selection(corpora=CORPORA[:1], splits=("test",)), ChatOptions())
     (path, *_) = sorted((tmp_path / name).glob("*/*.jsonl"))
     assert path.read_bytes() == (export("sample") / path.relative_to(tmp_path / name)).read_bytes()
 
@@ -330,7 +331,8 @@ def test_file_in_place_of_a_folder_is_named_in_one_line(sample_folder: Path, tmp
         file.parent.mkdir()
     file.write_text("mine", encoding="utf-8")
     to = tmp_path / "out" if place == "out/corpus" else tmp_path / place
-    ended = run_command("export", "--form", "chat", "--to", to, "--warehouse", sample_folder, "--quiet")
+    command = ("export", "--form", "chat", "--to", to, "--warehouse", sample_folder, "--quiet")
+    ended = run_command(*command, "--corpora", CORPORA[0])
     assert (ended.returncode, ended.stdout) == (2, "")
     assert re.fullmatch(rf"error: {re.escape(str(tmp_path))}/out\S*: .+\n", ended.stderr)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
@@ -351,7 +353,7 @@ def test_wrong_query_of_a_corpus_names_its_file_and_writes_nothing(
     corpus_id = CORPORA[-1]
     with_messages_sql(corpus_id, text)
     with pytest.raises(registry.CorpusError, match=rf"\A{corpus_id}/{chat.MESSAGES_SQL}: .*{message}") as refused:
-        write(sample_folder, tmp_path / "out", Selection(), ChatOptions())
+        write(sample_folder, tmp_path / "out", Selection(corpora=(CORPORA[1], corpus_id)), ChatOptions())
     assert "\n" not in str(refused.value)
     assert list((tmp_path / "out").iterdir()) == []
 
