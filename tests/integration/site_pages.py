@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from html.parser import HTMLParser
 
 from starlette.testclient import TestClient
@@ -38,6 +39,11 @@ def opened(client: TestClient, path: str, status: int = 200, **headers: str) -> 
     answer = client.get(path, headers=headers)
     assert answer.status_code == status, answer.text
     return answer.text
+
+
+def asked(client: TestClient, query: str, page: str = "sql", status: int = 200, **more: str) -> str:
+    """Return the page, or the download, of a query."""
+    return opened(client, f"/{page}?{urllib.parse.urlencode({'query': query} | more)}", status)
 
 
 def keys_on(text: str) -> list[str]:
