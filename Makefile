@@ -45,7 +45,7 @@ test: $(READY) ## Run all tests.
 
 lint: $(READY) ## Check style and types.
 	@failed=; $(BIN)/ruff check . || failed=1; $(BIN)/ruff format --check . || failed=1; \
-		$(BIN)/ty check --quiet || failed=1; $(BIN)/python -m tests.lint || failed=1; [ -z "$$failed" ]
+		$(BIN)/ty check --output-format concise || failed=1; $(BIN)/python -m tests.lint || failed=1; [ -z "$$failed" ]
 
 format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff check --fix --quiet .

@@ -141,7 +141,7 @@ def repository_of(corpus: Corpus) -> str | None:
     """Return the name of the publisher's repository, from the URL of a file; None if there is none."""
     for file in corpus.files:
         parts = _address(file)
-        if corpus.release in parts[1:]:
+        if corpus.release in parts[3:]:  # after host, owner and repository; a publisher's own site has none
             return parts[parts.index(corpus.release) - 1]
     return None
 

@@ -139,7 +139,10 @@ def test_no_file_crashes_landing(
     damage(fuzz, cases - cases // GENERATED)
     generate(fuzz, generated_sample, cases // GENERATED + 1)
     assert sum(fuzz.outcomes[kind] for kind in ("landed", "refused")) >= cases
-    for kind in ("landed", "refused", "set aside", "extras", "uncertain"):
+    kinds = ["landed", "refused", "set aside", "extras", "uncertain"]
+    if all(entity.container in (Container.LINES, Container.TABLE) for entity in corpus.entities):
+        kinds.remove("uncertain")  # a value of CSV is a text
+    for kind in kinds:
         assert fuzz.outcomes[kind] > cases / 50, f"few {kind}: {dict(fuzz.outcomes)}"
 
 

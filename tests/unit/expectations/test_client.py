@@ -31,7 +31,7 @@ def impostor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     ("script", "message"),
     [
         ("echo 'first' >&2; echo 'the cause' >&2; exit 3", "the audit process ended with status 3: the cause"),
-        ("echo hello; echo why >&2", "the audit process wrote 'hello', which is not an answer: why"),
+        ("echo why >&2; echo hello", "the audit process wrote 'hello', which is not an answer: why"),
         ("echo '[]'", "the audit process wrote '[]', which is not an answer"),
         ("echo '{\"ready\": true}'; read line; exit 4", "the audit process ended with status 4"),
         ('echo \'{"ready": true}\'; read line; echo \'{"error": "no"}\'; read line', "no"),

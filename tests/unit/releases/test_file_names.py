@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.release import SourceFile
 from dialogue_warehouse.releases import finding
-from dialogue_warehouse.releases.file_names import names_of, repository_path
+from dialogue_warehouse.releases.file_names import names_of, repository_of, repository_path
 from dialogue_warehouse.releases.finding import Places
 from dialogue_warehouse.releases.records import LandingError
 from pipelines.ingestion import landing
@@ -191,3 +193,17 @@ def test_file_that_was_read_is_found_again_where_it_was_or_under_another_name(tm
     (folder / NAMES).unlink()
     assert places.find(CORPUS, NAMES) == folder / "names.json.gz"
     assert places.find(CORPUS, TALKS) == folder / TALKS
+
+
+@pytest.mark.parametrize(
+    ("url", "repository"),
+    [
+        ("https://raw.example.com/owner/talks/{release}/data/names.json", "talks"),
+        ("https://talks.example/data/{release}/names.json", None),
+        ("https://talks.example/download?id=7", None),
+    ],
+)
+def test_repository_has_an_owner_and_a_host_before_it(url: str, repository: str | None) -> None:
+    """Regression: a folder of the publisher's own site was taken for a repository."""
+    file = SourceFile("names.json", url.format(release=CORPUS.release))
+    assert repository_of(replace(CORPUS, files=(file,))) == repository
