@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from itertools import chain
 from typing import Any
@@ -177,19 +176,10 @@ def read_dialogues(con: Connection, keys: Sequence[str]) -> Iterator[dialogue_pa
 
 
 def stream_dialogues(con: Connection, batches: Iterable[Sequence[str]]) -> Iterator[dialogue_parts.Dialogue]:
-    """Yield the dialogues of several batches of keys.
-
-    Each batch is read on two connections at once, while the caller has the dialogues of the batch before.
-    """
-    with another(con) as second, ThreadPoolExecutor(1) as reader:
-        before: Future[Batch] | None = None
+    """Yield the dialogues of several batches of keys. Each batch is read on two connections at once."""
+    with another(con) as second:
         for keys in batches:
-            following = reader.submit(read_batch, [con, second], keys)
-            if before:
-                yield from _dialogues(before.result())
-            before = following
-        if before:
-            yield from _dialogues(before.result())
+            yield from _dialogues(read_batch([con, second], keys))
 
 
 def _dialogues(batch: Batch) -> Iterator[dialogue_parts.Dialogue]:

@@ -405,7 +405,7 @@ def test_notebook_shows_a_warehouse_and_a_dialogue(warehouse: dw.Warehouse, samp
 
 def test_tables_and_selections_are_short_on_a_line_and_whole_in_a_notebook(warehouse: dw.Warehouse) -> None:
     tables, described = warehouse.tables(), warehouse.describe("fct_turns")
-    assert re.fullmatch(r"<Tables: \d+ tables of analytics, core, quality>", repr(tables))
+    assert re.fullmatch(r"<Tables: \d+ tables of core, analytics, quality>", repr(tables))
     assert re.fullmatch(r"<TableDescription core\.fct_turns: \d+ columns, key turn_key>", repr(described))
     assert len(str(tables).splitlines()) == len(tables)
     assert str(described).splitlines()[:2] == [f"core.fct_turns: {described.comment}", "key: turn_key"]

@@ -62,7 +62,8 @@ def test_error_of_a_slot_opens_in_the_dialogue(scored: Site) -> None:
     opened = scored.browser.evaluate(f"{key}.innerText")
     scored.browser.evaluate(f"{key}.click()")
     scored.once(f"Boolean(document.querySelector('.dialogue .turn')) && {LOADED}")
-    assert opened.startswith(scored.browser.evaluate("document.querySelector('.dialogue').dataset.row") + "/")
+    dialogue_key = scored.browser.evaluate("document.querySelector('.dialogue').dataset.row")
+    assert f"{opened}/".startswith(f"{dialogue_key}/")
 
 
 def test_query_of_a_list_runs_on_the_page_of_sql(scored: Site) -> None:
