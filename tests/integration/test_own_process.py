@@ -107,7 +107,9 @@ def test_exit_handlers_of_libraries_run_and_then_nothing_more() -> None:
 def test_command_collects_garbage_rarely() -> None:
     ended = run_probe("import gc; print(gc.isenabled(), gc.get_threshold())")
     assert (ended.returncode, ended.stdout) == (0, f"True {SELDOM}\n")
-    usual = subprocess.run([sys.executable, "-c", "import gc; print(gc.get_threshold())"], capture_output=True, text=True)
+    usual = subprocess.run(
+        [sys.executable, "-c", "import gc; print(gc.get_threshold())"], capture_output=True, text=True
+    )
     assert usual.stdout != f"{SELDOM}\n"
 
 
