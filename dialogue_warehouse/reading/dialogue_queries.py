@@ -62,7 +62,7 @@ QUERIES = {
         order by used.position
     """,
     "turns": f"""
-        with places as (  -- what core.json_pointer does for one key, in 2 ms for all these turns and not in 45
+        with places as (  -- what core.json_pointer does, once for all these turns: the query takes half the time
             select
                 dialogues.dialogue_key,
                 dialogues.record_pointer,

@@ -8,7 +8,6 @@ written into `docs/benchmarks.md`.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,9 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(text)
-    page = report.PAGE.read_text(encoding="utf-8")
-    written = re.sub(f"{BEGIN}\n.*?{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-    report.PAGE.write_text(written, encoding="utf-8")
+    report.PAGE.write_text(report.rewrite(report.PAGE, text, BEGIN, END), encoding="utf-8")
     return 0
 
 

@@ -381,9 +381,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(text)
-    page = options.page.read_text(encoding="utf-8")
-    written = re.sub(f"{BEGIN}\n.*?{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-    options.page.write_text(written, encoding="utf-8")
+    options.page.write_text(report.rewrite(options.page, text, BEGIN, END), encoding="utf-8")
     return 0
 
 

@@ -22,7 +22,6 @@ PEER_NOTES = (
     "memory; the time to import them is not included. This project also creates keys, tests and a database on disk."
 )
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
-SECTION = re.compile(f"{BEGIN}\n.*?{END}", flags=re.S)
 
 
 def origin(result: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
@@ -237,12 +236,13 @@ def row_agreement(theirs: dict[str, int], ours: dict[str, int]) -> str:
     return ", ".join(different) or "the same"
 
 
-def rewrite(file: Path, section: str) -> str:
+def rewrite(file: Path, section: str, begin: str = BEGIN, end: str = END) -> str:
     """Return the text of a file with a new section between its markers. Raises BenchmarkError if it has no markers."""
     document = file.read_text(encoding="utf-8")
-    if not SECTION.search(document):
-        raise BenchmarkError(f"{file} has no {BEGIN} … {END}")
-    return SECTION.sub(lambda _: f"{BEGIN}\n{section}\n{END}", document)
+    old = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
+    if not old.search(document):
+        raise BenchmarkError(f"{file} has no {begin} … {end}")
+    return old.sub(lambda _: f"{begin}\n{section}\n{end}", document)
 
 
 def newest(results: Path) -> dict[str, Any] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -148,9 +147,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     text = section(found, harness.machine(), options.repeats)
     print(text)
-    page = options.page.read_text(encoding="utf-8")
-    written = re.sub(f"{BEGIN}\n.*?{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-    options.page.write_text(written, encoding="utf-8")
+    options.page.write_text(report.rewrite(options.page, text, BEGIN, END), encoding="utf-8")
     return 0
 
 
