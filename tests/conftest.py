@@ -49,7 +49,7 @@ def run_command(*arguments: object, clone: Path | None = None, **environment: st
     if all(name.startswith("DIALOGUE_") for name in environment) and (server := forked.server()) is not None:
         copied = {} if clone is None else {forked.CLONED: str(clone)}
         return server.run([*map(str, arguments)], environment | copied | forked.audits())
-    assert clone is None, "another process has no copied clone"
+    assert clone is None, f"these variables have changed: {forked.changed() | environment.keys()}"
     return subprocess.run(
         [sys.executable, "-m", "dialogue_warehouse", *map(str, arguments)],
         capture_output=True,
@@ -106,6 +106,13 @@ def only(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def pytest_sessionfinish() -> None:
     """End the process that commands are forked from."""
     forked.end()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def same_variables() -> Iterator[None]:
+    """Restore the variables that libraries set in this process, as Spark does."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -117,9 +117,14 @@ _servers: dict[str, Server] = {}
 _starting = threading.Lock()
 
 
+def changed() -> set[str]:
+    """Return the names of the variables that are not as they were at the start."""
+    return {name for name, _ in variables().items() ^ USUAL.items()}
+
+
 def server() -> Server | None:
     """Return the process that commands are forked from, one per session; None if the variables have changed."""
-    if variables() != USUAL:
+    if changed():
         return None
     _server_of(AUDIT)
     return _server_of(COMMAND)
