@@ -35,6 +35,8 @@ IN_ONE_PROCESS = {"PYTEST_ADDOPTS": " ".join(PYTEST[2:])}
 """Variable for a command that starts pytest: each further process would collect all tests by itself."""
 LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "conformed_model")
 CHECK = ("-m", "dialogue_warehouse", "check-corpus", NAME, "--no-tests")
+NO_TEST = {"PYTEST_ADDOPTS": "--markers"}
+"""Variable for a command that starts pytest: it prints its markers and runs no test."""
 BUILT = "../with_the_corpus"
 """The warehouse of the copy with the corpus: beside it, because checks read every file of the copy."""
 BUILD = ("-m", "dialogue_warehouse", "build", "--corpora", NAME, "--warehouse", BUILT)
@@ -253,8 +255,8 @@ def test_corpus_that_does_not_exist_is_refused(clone: Path) -> None:
 
 
 def check(clone: Path, **variables: str) -> str:
-    """Return what `check-corpus` reports of the new corpus without running tests."""
-    return run(clone, *CHECK, **variables).stdout
+    """Return what `check-corpus` reports of the new corpus before it runs tests."""
+    return run(clone, *CHECK, **NO_TEST, **variables).stdout
 
 
 @pytest.fixture(scope="module")
