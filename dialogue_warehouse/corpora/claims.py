@@ -234,7 +234,7 @@ class Claim:
         return self.kind == "count" or self.recorded is not None
 
 
-TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+$")]
+TableName = Annotated[str, Meta(pattern=r"^[a-z_]+\.[a-z_0-9]+\Z")]
 
 
 class Check(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -19,7 +19,7 @@ from msgspec import Meta
 INTEGER_MIN, INTEGER_MAX = -(2**31), 2**31 - 1
 Integer = Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)]
 """A JSON integer that fits SQL's INTEGER; any other number is refused instead of rounded."""
-NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?$")]
+NumericString = Annotated[str, Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,9})?\Z")]
 """A JSON string that holds a plain decimal number, such as a time in seconds."""
 
 

@@ -51,7 +51,7 @@ class Kept(Struct, forbid_unknown_fields=True, rename={"relation": "from"}):
     """Columns whose values are in a part of an example, and the rows for which this is so."""
 
     columns: list[str]
-    part: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(PARTS)})$")]
+    part: Annotated[str, msgspec.Meta(pattern=rf"^({'|'.join(PARTS)})\Z")]
     place: str
     where: str = "true"
     """The rows of the table that can be in the part."""

@@ -56,7 +56,7 @@ class Domain(Struct, forbid_unknown_fields=True):
 class SplitMember(Struct, forbid_unknown_fields=True):
     """A line of a split file."""
 
-    value: Annotated[str, Meta(pattern=r"^dlg-[0-9A-Za-z_-]+$"), note("conversation_id of a self dialog")]
+    value: Annotated[str, Meta(pattern=r"^dlg-[0-9A-Za-z_-]+\Z"), note("conversation_id of a self dialog")]
 
 
 ENTITIES = (

@@ -43,3 +43,24 @@ def test_every_schema_field_is_described_and_has_a_sql_type(corpus_id: str) -> N
         for place, struct in structs_of(kind, entity.name):
             assert struct.forbid_unknown_fields, struct.cls
             assert [f"{place}.{field.name}" for field in struct.fields if not is_described(field.type)] == []
+
+
+def patterns_of(kind: inspect.Type) -> Iterator[str]:
+    """Return the patterns of the texts of a field's type."""
+    match kind:
+        case inspect.Metadata():
+            yield from patterns_of(kind.type)
+        case inspect.UnionType():
+            for option in kind.types:
+                yield from patterns_of(option)
+        case inspect.StrType(pattern=str() as pattern):
+            yield pattern
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_no_pattern_accepts_a_line_break_at_the_end(corpus_id: str) -> None:
+    """In a pattern, `$` does, which `\\Z` does not."""
+    for entity in registry.load_corpus(corpus_id).entities:
+        for place, struct in structs_of(inspect.type_info(entity.record), entity.name):
+            for field in struct.fields:
+                assert [pattern for pattern in patterns_of(field.type) if pattern.endswith("$")] == [], place
