@@ -285,7 +285,10 @@ def _count(value: int | None) -> str:
 
 
 def _figure(value: int | float | None) -> str:
-    return "" if value is None else drawing.number(value) if isinstance(value, float) else drawing.count(value)
+    if value is None:
+        return ""
+    is_exact = isinstance(value, float) and abs(value) < 100
+    return f"{value:#.3g}" if is_exact else drawing.count(value)
 
 
 def _moment(value: datetime) -> str:

@@ -362,7 +362,7 @@ def test_changes_name_counts_and_outcomes() -> None:
     }
     assert contents.describe_changes(now, before, suites) == [
         "source: two, before one",
-        "turns: 7, -3",
+        "turns: 7, 3 fewer than before",
         "1 expectation new: marts: new",
         "1 expectation no longer pass: marts: keys",
     ]
