@@ -276,7 +276,7 @@ def test_described_values_are_read_back(told, rows) -> None:
     ("told", "words"),
     [
         ('[["train", 8034], ["dev", null]]', "train 8,034; dev NULL"),
-        ('{"unexpected": 0, "of": 3000}', "unexpected 0, of 3,000"),
+        ('{"unexpected": 0, "of": 3000}', "0 of 3,000 rows unexpected"),
         ('{"value": [1, "a"]}', 'value [1, "a"]'),
         ("{broken", "{broken"),
         (None, ""),
