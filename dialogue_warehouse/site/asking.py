@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -18,10 +19,12 @@ from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all\norder by all"
 CHARTS = ("none", "bars", "lines", "points")
 MOST_BARS = 100
-WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 320, 80, 28, 10
+WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 340, 80, 44, 26
+RIGHT = 12
 LETTER = 8
 """Room for a letter of a label."""
-TICKS = 5
+TICKS = 6
+"""Most steps of a scale."""
 
 
 def read_columns(con: Connection) -> dict[str, list[str]]:
@@ -55,7 +58,11 @@ def words(tables: dict[str, list[str]], keywords: list[str]) -> str:
 
 def questions() -> dict[str, str]:
     """Return the ready questions: their titles and SQL."""
-    return {path.stem.replace("_", " "): read_regular(path).decode() for path in example_queries()}
+    return {f"{_title(path.stem)}?": read_regular(path).decode() for path in example_queries()}
+
+
+def _title(name: str) -> str:
+    return name.partition("_")[2].replace("_", " ").capitalize()
 
 
 def page(query: str, answer: Answer | None, asked: dict[str, str]) -> dict[str, Any]:
@@ -130,6 +137,27 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:,.4g}"
 
 
+def _place(value: float) -> str:
+    """Format a place on the scale across, which may be a year."""
+    return f"{value:g}" if abs(value) < 10_000 else _number(value)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return the round numbers of a scale from at most `low` to at least `high`."""
+    if not high > low or math.isinf(high - low):
+        return [low]
+    rough = (high - low) / (TICKS - 1)
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * one for one in (1, 2, 5, 10) if size * one >= rough)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [index * step for index in range(first, last + 1)]
+
+
+def _anchor(index: int, total: int) -> str:
+    """Return the side of a label that is at its place: the first and the last one stay inside the chart."""
+    return "middle" if 0 < index < total - 1 or total == 1 else "start" if index == 0 else "end"
+
+
 def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: bool, is_number: bool) -> Markup:
     """Draw points, joined by a line or not; a column of texts gives one place to each row."""
     if is_number:
@@ -137,31 +165,35 @@ def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: 
     else:
         places = [(float(index), value, str(label)) for index, (label, value) in enumerate(pairs)]
     xs, ys = [x for x, _, _ in places], [y for _, y, _ in places]
-    low, high = min(0.0, *ys), max(0.0, *ys)
+    ticks_up = _ticks(min(0.0, *ys), max(0.0, *ys))
+    low, high = ticks_up[0], ticks_up[-1]
     first, last = min(xs), max(xs)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        width, height = WIDTH - LEFT - TOP, HEIGHT - FOOT - TOP
+        width, height = WIDTH - LEFT - RIGHT, HEIGHT - FOOT - TOP
         return (
             round(LEFT + width * ((x - first) / (last - first) if last > first else 0.5), 1),
             round(TOP + height * (1 - ((y - low) / (high - low) if high > low else 0)), 1),
         )
 
-    ticks_up = [low + (high - low) * step / (TICKS - 1) for step in range(TICKS)] if high > low else [low]
-    has_room = not is_number and max(len(text) for *_, text in places) * LETTER < (WIDTH - LEFT) / len(places)
-    named = places if has_room else [places[0], places[-1]] if len(places) > 1 else places
-    anchors = ["start", *["middle"] * (len(named) - 2), "end"]
+    if is_number:
+        named = [(x, _place(x)) for x in _ticks(first, last) if first <= x <= last] or [(first, _place(first))]
+    else:
+        has_room = max(len(text) for *_, text in places) * LETTER < (WIDTH - LEFT) / len(places)
+        named = [(x, text[:60]) for x, _, text in (places if has_room else [places[0], places[-1]])]
     drawn = drawing.template("plot.html").render(
         across=across,
         up=up,
         width=WIDTH,
         height=HEIGHT,
         left=LEFT,
+        top=TOP,
+        right=WIDTH - RIGHT,
         is_line=is_line,
         ticks_up=[{"at": at(first, value)[1], "text": _number(value)} for value in ticks_up],
         ticks_across=[
-            {"at": at(x, low)[0], "text": text[:60], "anchor": anchor}
-            for (x, _, text), anchor in zip(named, anchors, strict=False)
+            {"at": at(x, low)[0], "text": text, "anchor": "middle" if is_number else _anchor(index, len(named))}
+            for index, (x, text) in enumerate(named)
         ],
         points=[{"x": at(x, y)[0], "y": at(x, y)[1], "title": f"{text}: {_number(y)}"} for x, y, text in places],
     )

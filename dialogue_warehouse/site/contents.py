@@ -38,8 +38,9 @@ def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -
     for name in ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count"):
         difference = (build[name] or 0) - (before[name] or 0)
         if difference:
-            noun = name.removesuffix("_count").replace("_", " ")
-            told.append(f"{noun}s: {build[name] or 0:,}, {difference:+,}")
+            noun = {"violation_count": "defect"}.get(name, name.removesuffix("_count"))
+            change = f"{abs(difference):,} {'more' if difference > 0 else 'fewer'} than before"
+            told.append(f"{noun}s: {build[name] or 0:,}, {change}")
     kinds: dict[str, list[str]] = defaultdict(list)
     for suite, expectations in suites.items():
         for entry in expectations:

@@ -68,7 +68,12 @@ def in_words(told: str | None, limit: int = 0) -> str:
     if text.startswith("{"):
         with contextlib.suppress(ValueError):
             figures = json.loads(text)
-            text = ", ".join(f"{name.replace('_', ' ')} {_text(value)}" for name, value in figures.items())
+            first = []
+            if "unexpected" in figures:
+                tested = f" of {_text(figures.pop('of'))} rows" if "of" in figures else ""
+                first = [f"{_text(figures.pop('unexpected'))}{tested} unexpected"]
+            others = [f"{name.replace('_', ' ')} {_text(value)}" for name, value in figures.items()]
+            text = ", ".join([*first, *others])
     return f"{text[: limit - 1].rstrip()}…" if limit and len(text) > limit else text
 
 

@@ -231,7 +231,7 @@ KINDS = (
 
 WIDTH, HEIGHT = 190, 24
 """Size of a box, in pixels."""
-ACROSS, DOWN = 70, 8
+ACROSS, DOWN = 60, 8
 """Space between two boxes, in pixels."""
 
 

@@ -197,6 +197,7 @@ def templates() -> jinja2.Environment:
         count=_count,
         counted=counted,
         dashboard=url,
+        average=_average,
         figure=_figure,
         harmless=rendering.harmless,
         in_words=histories.in_words,
@@ -286,6 +287,12 @@ def _count(value: int | None) -> str:
 
 def _figure(value: int | float | None) -> str:
     return "" if value is None else drawing.number(value) if isinstance(value, float) else drawing.count(value)
+
+
+def _average(value: int | float | None) -> str:
+    """Format a number like its column: a float keeps its zeros at the end."""
+    is_short = isinstance(value, float) and abs(value) < 100
+    return f"{value:#.3g}" if is_short else _figure(value)
 
 
 def _moment(value: datetime) -> str:

@@ -156,7 +156,7 @@ def test_overview_tells_the_most_frequent_defects(site: Path, con) -> None:
     counts = con.sql("select count(*) from quality.violations where kind = 'defect' group by rule_id, corpus_id")
     most = sorted((count for (count,) in counts.fetchall()), reverse=True)[:8]
     text = (site / "index.html").read_text(encoding="utf-8")
-    told = re.findall(r"<li><b>([\d,]+)</b> ", text[text.index('id="wrong"') :])
+    told = re.findall(r">([\d,]+)<span class=\"hidden\"> cases? of ", text[text.index('id="wrong"') :])
     assert [int(number.replace(",", "")) for number in told] == most
 
 

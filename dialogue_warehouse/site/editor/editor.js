@@ -13,13 +13,14 @@ const KEPT = "queries", MOST = 50;
 const field = document.querySelector("[data-query]");
 const words = JSON.parse(field.dataset.words);
 
-/** Complete the columns of the tables that the query names, after those of a table with its alias. */
+/** Complete the columns of the tables that the query names, after those of a table with its alias; without a table, all. */
 function columns(context) {
   const word = context.matchBefore(/\w+/);
   if (!word) return null;
   const text = context.state.doc.toString().toLowerCase();
   const named = Object.keys(words.tables).filter((table) => new RegExp(`\\b${table}\\b`).test(text));
-  const found = new Map(named.flatMap((table) => words.tables[table].map((column) => [column, table])));
+  const known = named.length ? named : Object.keys(words.tables);
+  const found = new Map(known.flatMap((table) => words.tables[table].map((column) => [column, named.length ? table : ""])));
   return {from: word.from, validFor: /^\w*$/, options: [...found].map(([label, detail]) => ({label, detail, type: "property"}))};
 }
 

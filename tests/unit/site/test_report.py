@@ -276,7 +276,7 @@ def test_described_values_are_read_back(told, rows) -> None:
     ("told", "words"),
     [
         ('[["train", 8034], ["dev", null]]', "train 8,034; dev NULL"),
-        ('{"unexpected": 0, "of": 3000}', "unexpected 0, of 3,000"),
+        ('{"unexpected": 0, "of": 3000}', "0 of 3,000 rows unexpected"),
         ('{"value": [1, "a"]}', 'value [1, "a"]'),
         ("{broken", "{broken"),
         (None, ""),
@@ -362,7 +362,7 @@ def test_changes_name_counts_and_outcomes() -> None:
     }
     assert contents.describe_changes(now, before, suites) == [
         "source: two, before one",
-        "turns: 7, -3",
+        "turns: 7, 3 fewer than before",
         "1 expectation new: marts: new",
         "1 expectation no longer pass: marts: keys",
     ]
