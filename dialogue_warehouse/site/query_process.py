@@ -1,8 +1,9 @@
 """The process of one query of a user: it opens the build, waits for the query, writes the answer, and ends.
 
-DuckDB may ignore a request to stop, so the server ends the process instead. The server starts one in advance, which has
-read the build when a query comes. Both sides write a line of JSON first: this process its build when it is ready, the
-server the query and its form, this process the columns or the error. The rows of a download follow as they are.
+DuckDB may ignore a request to stop, so the process is killed instead (`forking`). The server asks for one in advance,
+which has opened the build when a query comes. Both sides write a line of JSON first: this process its build when it is
+ready, the server the query and its form, this process the columns or the error. The rows of a download follow as they
+are.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import contextlib
 import io
 import itertools
 import math
-import os
-import sys
+import socket
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from dialogue_warehouse.common.database import QueryError
-from dialogue_warehouse.common.processes import end_with_parent
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import build_of, open_published
@@ -85,19 +84,18 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def main() -> None:
-    """Answer the one question that standard input asks."""
-    end_with_parent(int(sys.argv[1]))
-    scores = Path(sys.argv[3]) if len(sys.argv) > 3 else None
-    settings = replace(Settings.from_environment(), memory_limit=sys.argv[2], threads=1)
-    out = sys.stdout.buffer
+def serve_one(stream: socket.socket, memory_limit: str, scores: Path | None) -> None:
+    """Answer the one question that comes through a socket."""
+    settings = replace(Settings.from_environment(), memory_limit=memory_limit, threads=1)
+    out = stream.makefile("wb")
     try:
         con = open_published(WarehousePaths(settings.warehouse), settings=settings, scores=scores)
     except InputError as error:
         _write_line(out, {"build": None, "error": str(error)})
         return
     _write_line(out, {"build": build_of(con)})
-    line = sys.stdin.buffer.readline()
+    with stream.makefile("rb") as asked:
+        line = asked.readline()
     if not line:
         return
     question = msgspec.json.decode(line, type=Question)
@@ -109,6 +107,7 @@ def main() -> None:
             _download(result, question.form, out)
     except InputError as error:
         _write_line(out, Answer(error=str(error), place=error.place if isinstance(error, QueryError) else None))
+    out.flush()
 
 
 def _download(result: QueryResult, form: str, out: BinaryIO) -> None:
@@ -148,9 +147,3 @@ class _Begun(io.RawIOBase, BinaryIO):
 def _write_line(out: BinaryIO, value: object) -> None:
     out.write(msgspec.json.encode(value) + b"\n")
     out.flush()
-
-
-if __name__ == "__main__":
-    main()
-    sys.stdout.flush()
-    os._exit(0)
