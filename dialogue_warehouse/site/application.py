@@ -306,9 +306,11 @@ class Site:
     def refused(self, request: Request, error: Exception) -> Response:
         """Answer an InputError."""
         if isinstance(error, BusyError):
-            answer = Response(f"{error}\n", status_code=503, media_type="text/plain")
-            answer.headers["Retry-After"] = "2"
-            return answer
+            headers = {"Retry-After": "2", "Cache-Control": "no-store"}
+            if "text/html" not in request.headers.get("accept", ""):
+                return Response(f"{error}\n", status_code=503, media_type="text/plain", headers=headers)
+            page = report.templates().get_template("busy.html").render(text=str(error))
+            return HTMLResponse(page, status_code=503, headers=headers)
         return self.message(request, "This page cannot be shown", str(error), 404)
 
     def failed(self, request: Request, told: str) -> Response:

@@ -20,7 +20,7 @@ FIRST = "select corpus_id, role, count(*) as turns\nfrom fct_turns\ngroup by all
 CHARTS = ("none", "bars", "lines", "points")
 MOST_BARS = 100
 WIDTH, HEIGHT, LEFT, FOOT, TOP = 900, 340, 80, 44, 26
-RIGHT = 12
+RIGHT = 24
 LETTER = 8
 """Room for a letter of a label."""
 TICKS = 6

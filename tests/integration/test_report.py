@@ -392,6 +392,7 @@ def test_changes_lead_to_the_table_the_claim_and_the_rule(changed_site: Path) ->
         assert unquote(fragment) in Page(changed_site / name).ids, link
     lines = [[" ".join(cell.split()) for cell in row] for row in page.table_rows]
     assert ["bbai", "core.fct_votes", "removed", "1", "bbai/test/00000/vote/none"] in lines
+    assert not [link for link in page.links if "vote/none" in link]
     assert ["sgd", "core.fct_turns", "added", "12,345", f"{HOSTILE} open b c and 12,342 more"] in lines
     assert ["sgd", "gone", "removed", "vacuous", "–"] in lines
     assert [line[2:] for line in lines if line[0] == "sgd" and line[2] in ("another verdict", "changed")] == [

@@ -282,7 +282,10 @@ def test_claims_are_filtered_on_the_server(client: TestClient, con: duckdb.DuckD
     one = opened(client, f"/claims.html?claim={expected[0][0]}")
     assert len(re.findall(r"<tbody id=", one)) == 1
     assert "<blockquote>" in one
-    assert len(re.findall(r"<tbody id=", opened(client, "/claims.html?search=nosuchwords"))) == 0
+    assert 'aria-expanded="true"' in one
+    nothing = opened(client, "/claims.html?search=nosuchwords")
+    assert len(re.findall(r"<tbody id=", nothing)) == 0
+    assert "Nothing matches" in nothing
 
 
 def test_claim_is_shown_as_in_the_report(client: TestClient, sample_folder: Path) -> None:

@@ -185,10 +185,14 @@ def test_server_is_busy_for_more_queries_than_its_bound(sample: Site) -> None:
     path = f"/sql?{urllib.parse.urlencode({'query': SLOW})}"
     readers = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
     try:
+        headers = "Host: 127.0.0.1\r\nAccept: text/html\r\nConnection: close"
         for reader in readers:
-            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        answered, _, _ = select.select(readers, [], [], PATIENCE)
-        assert [reader.recv(100).partition(b"\r\n")[0] for reader in answered] == [b"HTTP/1.1 503 Service Unavailable"]
+            reader.sendall(f"GET {path} HTTP/1.1\r\n{headers}\r\n\r\n".encode())
+        (busy,), _, _ = select.select(readers, [], [], PATIENCE)
+        text = b"".join(iter(lambda: busy.recv(1 << 16), b"")).decode()
+        assert text.startswith("HTTP/1.1 503 Service Unavailable\r\n")
+        assert "The server is busy" in text
+        assert 'href="">Try again</a>' in text
         with urllib.request.urlopen(f"{sample.url}/dialogues", timeout=PATIENCE) as answer:
             assert answer.status == 200, "pages are still answered"
     finally:

@@ -17,7 +17,9 @@ document.addEventListener("keydown", (event) => {
     search.focus();
     search.select();
   } else if (event.key === "?") {
-    document.querySelector(".keys")?.scrollIntoView();
+    const help = document.querySelector(".keys");
+    help.tabIndex = -1;
+    help.focus();
   } else {
     const link = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
     (link || (event.key === "j" && document.querySelector(".found a")))?.click();

@@ -1,0 +1,48 @@
+"""The chart of a query's answer: its scales."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dialogue_warehouse.site import asking
+from dialogue_warehouse.site.query_process import Answer
+
+
+def labels(rows: list[list[str | None]], is_number: bool = True) -> tuple[list[str], list[str]]:
+    """Return the texts of the scale up and of the scale across of a chart with lines."""
+    answer = Answer(columns=["x", "y"], is_number=[is_number, True], rows=rows)
+    drawn = asking.draw(answer, ["x", "y"] if is_number else ["y"], {"chart": "lines", "across": "x", "up": "y"})[
+        "drawn"
+    ]
+    places = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="\w+">([^<]*)</text>', drawn)
+    left = f"{asking.LEFT - 6}"
+    return [text for x, text in places if x == left], [text for x, text in places if x != left]
+
+
+@pytest.mark.parametrize(
+    ("highest", "up"),
+    [
+        ("62697", ["0", "20,000", "40,000", "60,000", "80,000"]),
+        ("5", ["0", "1", "2", "3", "4", "5"]),
+        ("0.35", ["0", "0.1", "0.2", "0.3", "0.4"]),
+        ("-3.5", ["-4", "-3", "-2", "-1", "0"]),
+        ("0", ["0"]),
+    ],
+)
+def test_scale_has_round_numbers_that_include_every_value(highest: str, up: list[str]) -> None:
+    assert labels([["0", "0"], ["1", highest]])[0] == up
+
+
+def test_scale_across_names_places_between_the_first_and_the_last_value() -> None:
+    rows: list[list[str | None]] = [[str(year), "1"] for year in range(2015, 2021)]
+    assert labels(rows)[1] == ["2015", "2016", "2017", "2018", "2019", "2020"]
+    assert labels([["3", "1"]])[1] == ["3"]
+    assert labels([["0", "1"], ["49000", "1"]])[1] == ["0", "10,000", "20,000", "30,000", "40,000"]
+
+
+def test_names_without_enough_space_are_the_first_and_the_last() -> None:
+    rows: list[list[str | None]] = [[f"{'long ' * 9}{number}", "1"] for number in range(9)]
+    assert labels(rows, is_number=False)[1] == [rows[0][0], rows[-1][0]]
+    assert labels([["a", "1"]], is_number=False)[1] == ["a"]
