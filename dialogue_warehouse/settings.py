@@ -140,19 +140,24 @@ def _url(is_url: Callable[[str], bool], forms: str) -> Read:
     return read
 
 
+def bytes_of(size: str) -> int:
+    """Return the bytes of a size in DuckDB's notation. Raises ValueError for anything else."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", size, flags=re.IGNORECASE | re.ASCII)
+    if not found:
+        raise ValueError(f"'{size}' is not a size such as 4GB, 512MiB or 50%")
+    amount, unit = float(found[1]), found[2].lower()
+    one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
+    if unit != "%":
+        one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
+    return int(amount * one)
+
+
 def _memory(what: str, least: int) -> Read:
     """Return a reader of sizes in DuckDB's notation, with a minimum that `what` needs."""
 
     def read(text: str) -> str:
-        size = re.fullmatch(r"(\d+(?:\.\d+)?) *([kmgt]i?b|%)", text, flags=re.IGNORECASE | re.ASCII)
-        if not size:
-            raise ValueError(f"'{text}' is not a size such as 4GB, 512MiB or 50%")
-        amount, unit = float(size[1]), size[2].lower()
-        one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
-        if unit != "%":
-            one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
-        is_much = unit == "%" and amount > 100
-        if is_much or amount * one < least:
+        is_much = text.endswith("%") and bytes_of(text) > bytes_of("100%")
+        if is_much or bytes_of(text) < least:
             raise ValueError(
                 f"'{text}' is too {'large' if is_much else 'small'}; "
                 f"{what} needs at least {least // 10**6}MB and can use at most 100%"

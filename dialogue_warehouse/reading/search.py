@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import Connection, build_of
@@ -49,6 +51,8 @@ class Hits:
 
     places: Sequence[int]
     """The dialogue and the turn of each, as `place_of` reads them."""
+    first: dict[int, int]
+    """The first of these places in each dialogue, by its number."""
     dialogues: int
     """The set of their dialogues."""
     is_ranked: bool
@@ -86,15 +90,17 @@ class Index:
         match = expression(words)
         try:
             with self._lock:
-                found = self._tables.execute("select rowid from said where said match ?", [match]).fetchall()
-                is_ranked = len(found) <= MOST_RANKED
+                all_of_them = "select json_group_array(rowid) from said where said match ?"  # rows take longer
+                ((listed,),) = self._tables.execute(all_of_them, [match]).fetchall()
+                places = sorted(msgspec.json.decode(listed, type=list[int]))
+                is_ranked = len(places) <= MOST_RANKED
                 if is_ranked:
                     ranked = "select rowid from said where said match ? order by rank, rowid"
-                    found = self._tables.execute(ranked, [match]).fetchall()
+                    places = [place for (place,) in self._tables.execute(ranked, [match]).fetchall()]
         except sqlite3.DatabaseError as error:
             raise InputError(f"the search index of this build cannot be read ({error}): build again") from error
-        places = [place for (place,) in found]
-        return Hits(places, set_of({place >> TURN_BITS for place in places}), is_ranked)
+        first = {place >> TURN_BITS: place for place in reversed(places)}  # the last one that is written stays
+        return Hits(places, first, set_of(first), is_ranked)
 
     def labelled(self, chosen: Mapping[str, Iterable[str]]) -> int:
         """Return the dialogues that have, of each kind, one of the labels."""

@@ -105,25 +105,26 @@ def match(index: Index, wanted: Wanted) -> Matches:
     said, places, hits, is_ranked = index.all, {}, None, True
     if wanted.said:
         found = index.find(wanted.said)
-        said, is_ranked = found.dialogues, found.is_ranked
-        for place in found.places:
-            places.setdefault(place >> TURN_BITS, place)
+        said, places, is_ranked = found.dialogues, found.first, found.is_ranked
     labels = {kind: chosen for kind, chosen in wanted.labels.items() if chosen}
     numbers = search.numbers_of(said & index.labelled(labels))
+    among = set(numbers)
     if wanted.said:
-        among = set(numbers)
         hits = sum(place >> TURN_BITS in among for place in found.places) if labels else len(found.places)
     chosen = {
         kind: said & index.labelled({other: some for other, some in labels.items() if other != kind}) for kind in KINDS
     }
-    return Matches(_ordered(index, numbers, wanted.order, places), chosen, places, hits, is_ranked)
+    if wanted.order != "best":
+        ordered = _ordered(index, numbers, wanted.order)
+    elif is_ranked:
+        ordered = [one for one in dict.fromkeys(place >> TURN_BITS for place in found.places) if one in among]
+    else:  # the places are those of publication, as the numbers
+        ordered = numbers
+    return Matches(ordered, chosen, places, hits, is_ranked)
 
 
-def _ordered(index: Index, numbers: list[int], order: str, places: dict[int, int]) -> list[int]:
+def _ordered(index: Index, numbers: list[int], order: str) -> list[int]:
     known = index.dialogues
-    if order == "best":
-        ranks = {one: rank for rank, one in enumerate(places)}
-        return sorted(numbers, key=lambda one: ranks[one])
     if order in ("longest", "shortest"):
         return sorted(numbers, key=lambda one: known[one].turn_count, reverse=order == "longest")
     if order == "defects":

@@ -1,7 +1,8 @@
 """The published build as the server reads it: one open database, a cursor for each reader, and what is kept for it.
 
 A build that is published while the server runs is opened at the next request; readers of the one before keep it until
-they end. Each reader has a time limit, and only some read at the same time: the others get the answer "busy".
+they end. Each reader has a time limit, and only some read at the same time: the others get the answer "busy". DuckDB
+would keep all that was ever read in memory, so it may use little of it; a page that needs more is read again, alone.
 """
 
 from __future__ import annotations
@@ -9,21 +10,26 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from dialogue_warehouse.common.database import OUT_OF_MEMORY
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import damage, search
-from dialogue_warehouse.reading.connection import Connection, another, open_published
+from dialogue_warehouse.reading.connection import Connection, another, build_of, open_published
 from dialogue_warehouse.reading.query import Patience, StoppedError
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, bytes_of
 from dialogue_warehouse.site.contents import Reading
 from dialogue_warehouse.site.kept import Kept
 from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
+ORDINARY = 128 * 10**6
+"""Bytes that DuckDB may use for the pages of all readers, including the parts of the build that it keeps in memory."""
 READERS = 4
 """Readers at the same time."""
 WAIT = 10.0
@@ -68,7 +74,13 @@ class Published:
     """The published build of a warehouse, whichever that is at the moment."""
 
     def __init__(self, paths: WarehousePaths, settings: Settings, scores: Path | None = None) -> None:
-        self.paths, self.settings, self.scores = paths, settings, scores
+        """Read within the memory of the settings: what is over after ORDINARY is for pages that need more."""
+        self.paths, self.scores = paths, scores
+        share = bytes_of(settings.memory_limit)
+        ordinary = min(ORDINARY, share)
+        self._ordinary = replace(settings, memory_limit=f"{ordinary}B")
+        self._larger = replace(settings, memory_limit=f"{share - ordinary}B") if share > 2 * ordinary else None
+        self._larger_lock = threading.Lock()
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(READERS)
         self._build: Build | None = None
@@ -83,7 +95,7 @@ class Published:
         with self._lock:
             build_id = self.build_id()
             if self._build is None or self._build.build_id != build_id:
-                con = open_published(self.paths, settings=self.settings, scores=self.scores)
+                con = open_published(self.paths, settings=self._ordinary, scores=self.scores)
                 before, self._build = self._build, Build(build_id, con, self.paths)
                 if before is not None and not before.readers:
                     before.close()
@@ -108,9 +120,17 @@ class Published:
         """Read something from the published build. Raises InputError, and BusyError if that takes too long."""
         if not self._turns.acquire(timeout=WAIT):
             raise BusyError("the server is busy; try again in a moment")
+        end = time.monotonic() + LIMIT
         try:
-            with self.build() as build, contextlib.closing(another(build.con)) as cursor:
-                return Patience(cursor, LIMIT).wait_for(lambda: make(build, cursor))
+            with self.build() as build:
+                try:
+                    with contextlib.closing(another(build.con)) as cursor:
+                        return _within(cursor, end, lambda: make(build, cursor))
+                except Exception as error:
+                    if OUT_OF_MEMORY not in str(error) or self._larger is None:
+                        raise
+                with self._with_more_memory(build, end) as con:
+                    return _within(con, end, lambda: make(build, con))
         except StoppedError as error:
             raise BusyError(f"this page took more than {LIMIT:g} seconds; narrow it, or ask in SQL") from error
         except InputError:
@@ -119,6 +139,25 @@ class Published:
             raise damage.cause_of(error, self.paths) or error from error
         finally:
             self._turns.release()
+
+    @contextlib.contextmanager
+    def _with_more_memory(self, build: Build, end: float) -> Generator[Connection]:
+        """Open the build a second time, for one page that needs more memory; it is given back when the page is read."""
+        if not self._larger_lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            raise BusyError("the server is busy; try again in a moment")
+        try:
+            con = open_published(self.paths, settings=self._larger, scores=self.scores)
+            with contextlib.closing(con):
+                if build_of(con) != build.build_id:
+                    raise BusyError("another build is published; try again in a moment")
+                yield con
+        finally:
+            self._larger_lock.release()
+
+
+def _within(con: Connection, end: float, make: Callable[[], Read]) -> Read:
+    """Return what a page reads with this connection until `end`."""
+    return Patience(con, max(0.0, end - time.monotonic())).wait_for(make)
 
 
 def bound(settings: Settings, processes: int) -> Settings:

@@ -31,6 +31,7 @@ SAMPLE_SECONDS = 0.04
 STAGE = re.compile(r"(?P<kind>\S+) +(?P<name>\S+(?: \S+)*?)(?: {2,}(?P<detail>\S.*?))? +(?P<seconds>\d+\.\d) s")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
+SHARED = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
 ITSELF = "the command itself"
 PROCESSES = {"expectations.audit": "audit", "multiprocessing": "landing"}
 """Purposes of a command's further processes, by a part of their command line."""
@@ -108,14 +109,14 @@ def run_command(*arguments: object, cwd: Path = CLONE) -> Run:
 
 
 class Watch:
-    """Samples a session's processes in a thread while the context lasts; `peak` is their total memory in bytes."""
+    """Samples a session's processes in a thread while the context lasts.
 
-    def __init__(self, session: int, with_copies: bool = True) -> None:
-        """Sample a session; without copies, a new process counts only from when it has its own command line.
+    `peak` is the sum of their resident set sizes in bytes. `peak_shared`, if it is requested, is the sum of their
+    proportional set sizes, in which a page that several processes share counts as one.
+    """
 
-        Until then it may share all its memory with the process that starts it.
-        """
-        self.session, self.peak, self._with_copies = session, 0, with_copies
+    def __init__(self, session: int, with_shared: bool = False) -> None:
+        self.session, self.peak, self.peak_shared, self._with_shared = session, 0, 0, with_shared
         self._cpu_seconds: dict[int, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -132,8 +133,9 @@ class Watch:
     def _sample(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
             seen = list(processes(self.session))
-            counted = seen if self._with_copies else own_programs(self.session)
-            self.peak = max(self.peak, sum(process.bytes for process in counted))
+            self.peak = max(self.peak, sum(process.bytes for process in seen))
+            if self._with_shared:
+                self.peak_shared = max(self.peak_shared, sum(process.shared_bytes() for process in seen))
             for process in seen:
                 self._cpu_seconds[process.pid] = process.cpu_seconds
                 if self._purposes.get(process.pid, ITSELF) == ITSELF:  # as it is until it has its own command line
@@ -155,25 +157,24 @@ class Process:
     pid: int
     bytes: int
     cpu_seconds: float
+    children_seconds: float
+    """CPU seconds of its processes that have ended."""
 
-    def command(self) -> str | None:
-        """Return its command line; None if it has ended."""
+    def shared_bytes(self) -> int:
+        """Return its bytes now, in which a page that n processes share counts as 1/n; 0 if it has ended."""
         try:
-            return Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
+            found = SHARED.search(Path("/proc", str(self.pid), "smaps_rollup").read_text())
         except OSError:
-            return None
+            return 0
+        return int(found[1]) * 1024 if found else 0
 
     def purpose(self) -> str:
         """Return the purpose of the process."""
-        command = self.command() or ""
+        try:
+            command = Path("/proc", str(self.pid), "cmdline").read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it has ended
+            command = ""
         return next((purpose for part, purpose in PROCESSES.items() if part in command), ITSELF)
-
-
-def own_programs(session: int) -> list[Process]:
-    """Return the first process of a session, and those that already have another command line."""
-    commands = {process.pid: process.command() for process in processes(session)}
-    own = {pid for pid, command in commands.items() if pid == session or command != commands.get(session)}
-    return [process for process in processes(session) if process.pid in own]  # read again, as these programs
 
 
 def processes(session: int) -> Iterator[Process]:
@@ -181,12 +182,12 @@ def processes(session: int) -> Iterator[Process]:
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # a process that has just ended
-                # After the name, which may have blanks and brackets: state, parent, group, session; 14th and 15th field of
-                # the line: ticks in its own code and in the kernel's; 24th: pages.
+                # After the name, which may have blanks and brackets: state, parent, group, session; 14th to 17th field of
+                # the line: ticks in its own code and in the kernel's, and those of ended children; 24th: pages.
                 fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
                 if int(fields[3]) == session:
-                    ticks = int(fields[11]) + int(fields[12])
-                    yield Process(int(entry.name), int(fields[21]) * PAGE, ticks / TICKS)
+                    own, ended = (sum(map(int, fields[first : first + 2])) / TICKS for first in (11, 13))
+                    yield Process(int(entry.name), int(fields[21]) * PAGE, own, ended)
 
 
 def session_bytes(session: int) -> int:

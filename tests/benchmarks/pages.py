@@ -88,9 +88,8 @@ class Server:
             return answer.status, answer.read()
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds of the server, and of its processes for queries that have ended."""
-        fields = Path("/proc", str(self.process.pid), "stat").read_bytes().rpartition(b")")[2].split()
-        return sum(map(int, fields[11:15])) / harness.TICKS  # the 14th to the 17th field of the line
+        """Return the CPU seconds of the server and of its processes for queries, also of those that have ended."""
+        return sum(one.cpu_seconds + one.children_seconds for one in harness.processes(self.process.pid))
 
     def once_idle(self) -> None:
         """Wait until the server has read in advance what it reads at its start."""
@@ -149,7 +148,7 @@ def measure_pages(
 ) -> tuple[dict[str, Times], int]:
     """Open every page, one after the other. Return the times, and the largest memory of the server in bytes."""
     found = {title: Times() for title in pages}
-    with serving(folder) as server, Watch(server.process.pid, with_copies=False) as watch:
+    with serving(folder) as server, Watch(server.process.pid, with_shared=True) as watch:
         server.once_idle()
         for title, addresses in pages.items():
             times, before = found[title], server.cpu_seconds()
@@ -169,7 +168,7 @@ def measure_pages(
                 begun = time.perf_counter()
                 browser.open(f"http://127.0.0.1:{server.port}/{addresses[number % len(addresses)]}", 1280, "light")
                 found[title].shown.append(time.perf_counter() - begun)
-    return found, watch.peak
+    return found, watch.peak_shared
 
 
 @dataclass
@@ -180,6 +179,9 @@ class Crowd:
     busy: int = 0
     """Answers that ask a client to come again."""
     peak_bytes: int = 0
+    """Of the server and its processes; a page of memory that several of them share counts once."""
+    resident_bytes: int = 0
+    """The same, but it counts in each of them."""
 
 
 def measure_crowd(folder: Path, pages: Sequence[Sequence[str]], clients: int, rounds: int) -> Crowd:
@@ -206,13 +208,13 @@ def measure_crowd(folder: Path, pages: Sequence[Sequence[str]], clients: int, ro
             except (OSError, BenchmarkError) as error:
                 errors.append(error)
 
-        with Watch(server.process.pid, with_copies=False) as watch:
+        with Watch(server.process.pid, with_shared=True) as watch:
             threads = [threading.Thread(target=visit, args=(number,)) for number in range(clients)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-        found.peak_bytes = watch.peak
+        found.peak_bytes, found.resident_bytes = watch.peak_shared, watch.peak
     if errors:
         raise BenchmarkError(f"a client of {clients} was not answered: {errors[0]}")
     return found
@@ -316,6 +318,7 @@ def section(found: dict[str, Any], machine: dict[str, Any], repeats: int) -> str
             _seconds(max(crowd.seconds)),
             str(crowd.busy),
             f"{crowd.peak_bytes / 1e6:,.0f} MB",
+            f"{crowd.resident_bytes / 1e6:,.0f} MB",
         )
         for clients, crowd in found["crowds"].items()
     ]
@@ -326,9 +329,11 @@ def section(found: dict[str, Any], machine: dict[str, Any], repeats: int) -> str
         '"CPU" the mean time that the server\'s processes worked for it, and "browser" the median time until Chromium '
         "has loaded the page with all its files.\n\n"
         f"{targets.table(of_pages(found))}\n\n{markdown_table(head, rows)}\n\n"
-        "The clients open every page without a pause, also those with SQL. Memory is the sum of the resident set sizes "
-        'of the server and of its processes for queries, an upper bound. "Busy" answers ask the client to come again.\n\n'
-        f"{markdown_table(('at the same time', 'pages', 'median', 'worst', 'busy', 'peak memory'), crowds)}\n\n"
+        "The clients open every page without a pause, also those with SQL. Memory is the sum of the proportional "
+        "set sizes (PSS) of the server and of its processes for queries: memory that n of them share counts as 1/n in "
+        "each. The processes for queries are forked from one, so they share most of theirs, and the sum of the resident "
+        'set sizes (RSS), which counts it in each, is larger. "Busy" answers ask the client to come again.\n\n'
+        f"{markdown_table(('at the same time', 'pages', 'median', 'worst', 'busy', 'peak memory', 'RSS'), crowds)}\n\n"
         f"The packages of the light install take {found['installed'] / 1e6:,.0f} MB; those that only the dashboard needs "
         f"take {found['installed_for_pages'] / 1e6:.1f} MB of them."
     )

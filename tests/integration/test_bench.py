@@ -426,7 +426,7 @@ def test_pages_are_measured_with_one_client_and_with_several(
         r"^\| (.*?) \| [\d.]+ s \| [\d.]+ s \| \d+ ms \| [\d,]+ KB \| [\d.]+ s \| [\d.]+ s \|$", text, re.M
     )
     assert opened == list(pages.all_pages(sample_folder / "dialogues.duckdb"))
-    assert re.findall(r"^\| (1 client|3 clients) \| \d+ \| [\d.]+ s \| [\d.]+ s \| 0 \| [\d,]+ MB \|$", text, re.M) == [
+    assert re.findall(r"^\| (1 client|3 clients) \| \d+ \| [\d.]+ s \| [\d.]+ s \| 0 \| [\d,]+ MB \| [\d,]+ MB \|$", text, re.M) == [
         "1 client", "3 clients",
     ]  # fmt: skip
     assert report.PAGE.read_text(encoding="utf-8").count(pages.BEGIN) == 1
@@ -437,15 +437,16 @@ def test_page_that_is_not_answered_ends_the_measurement(sample_folder: Path) -> 
         pages.measure_crowd(sample_folder, [["nowhere"]], 2, 1)
 
 
-def test_copy_of_a_process_is_not_counted_as_a_program() -> None:
-    """A process that starts another one shares its memory with it until the other program runs."""
-    code = "import os, time; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
+def test_memory_that_processes_share_counts_once() -> None:
+    code = "import os, time; block = bytearray(100_000_000); os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True, stdout=subprocess.PIPE) as started:
         try:
             assert started.stdout is not None
             pids = {int(started.stdout.readline()) for _ in range(2)}
-            assert {process.pid for process in harness.processes(started.pid)} == pids
-            assert [process.pid for process in harness.own_programs(started.pid)] == [started.pid]
+            seen = list(harness.processes(started.pid))
+            assert {process.pid for process in seen} == pids
+            assert sum(process.bytes for process in seen) > 200_000_000
+            assert 100_000_000 < sum(process.shared_bytes() for process in seen) < 150_000_000
         finally:
             os.killpg(started.pid, signal.SIGKILL)
 

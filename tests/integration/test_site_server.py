@@ -19,7 +19,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site import published
 from dialogue_warehouse.site.application import MENU, WHOLE, Site, application
 from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.published import Build
@@ -155,6 +157,28 @@ def test_unexpected_error_is_a_page_and_one_line(sample_folder: Path, capfd: pyt
         assert "This page failed" in text and "ZeroDivisionError" in text and "Overview" in text
         opened(client, "/")
     assert capfd.readouterr().err == "error: '/broken' failed: ZeroDivisionError: integer division or modulo by zero\n"
+
+
+# Memory
+
+
+def test_page_that_needs_more_memory_is_read_again(sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "ORDINARY", 20 * 10**6)
+    counts: list[int] = []
+
+    def large(_: Build, con: Connection) -> int:
+        counts.append(con.execute("select count(*) from core.fct_turns").fetchall()[0][0])
+        return con.execute("select len(list(range)) from range(3000000)").fetchall()[0][0]
+
+    served = published.Published(WarehousePaths(sample_folder), Settings(memory_limit="300MB"))
+    assert served.read(large) == 3_000_000
+    assert len(counts) == 2 and counts[0] == counts[1]
+    served.close()
+    small = published.Published(WarehousePaths(sample_folder), Settings(memory_limit="20MB"))
+    with pytest.raises(duckdb.OutOfMemoryException):
+        small.read(large)
+    assert len(counts) == 3
+    small.close()
 
 
 # Starting
