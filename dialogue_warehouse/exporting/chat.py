@@ -42,7 +42,7 @@ ARGUMENTS = ("object", "string")
 TARGETS = ("weight", "train")
 LONGEST_NAME = 64
 """Characters of the name of a tool."""
-BATCH_TURNS = 80_000
+BATCH_TURNS = 120_000
 """Turns of the dialogues of a batch at most; two batches are written at once, which bounds the memory."""
 LINES = """
     copy (select concat(
@@ -156,7 +156,7 @@ def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
     """
     starts = list(itertools.accumulate((max(dialogue.turn_count, 1) for dialogue in dialogues), initial=0))
     turns = starts.pop()
-    number = 1 if turns < BATCH_TURNS / 8 else 2 * math.ceil(turns / (2 * BATCH_TURNS))
+    number = 1 if turns < BATCH_TURNS / 10 else 2 * math.ceil(turns / (2 * BATCH_TURNS))
     for _, batch in itertools.groupby(zip(starts, dialogues, strict=True), key=lambda one: one[0] * number // turns):
         yield [dialogue for _, dialogue in batch]
 
