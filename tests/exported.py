@@ -20,12 +20,23 @@ KEYS = {
     "tool": {"role", "content", "tool_call_id", "name"},
 }
 
+PART = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
+"""The number of a part of a split, in the name of its file."""
+
 Example = dict[str, Any]
 
 
 def read(folder: Path) -> dict[str, list[Example]]:
     """Return the examples of each file of an export, in order."""
     return {path.relative_to(folder).as_posix(): list(_examples(path)) for path in _files(folder)}
+
+
+def read_splits(folder: Path) -> dict[str, list[Example]]:
+    """Return the examples of each split of an export, in order; parts of a split are joined, as `datasets` does."""
+    found: dict[str, list[Example]] = {}
+    for path, of_file in read(folder).items():
+        found.setdefault(PART.sub("", path), []).extend(of_file)
+    return found
 
 
 def _files(folder: Path) -> list[Path]:

@@ -165,7 +165,7 @@ def _configs(paths: Sequence[str]) -> Iterator[dict[str, Any]]:
 def _data_files(paths: Sequence[str], end: str) -> Iterator[dict[str, Any]]:
     """Yield the files of each split."""
     for split in SPLITS:
-        found = [path.replace("/", f"{end}/") for path in paths if Path(path).stem == split]
+        found = [path.replace("/", f"{end}/") for path in paths if Path(path).name.partition("-")[0] == split]
         if found:
             yield {"split": split, "path": found}
 

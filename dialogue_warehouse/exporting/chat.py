@@ -20,7 +20,7 @@ import itertools
 import math
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,15 +42,20 @@ ARGUMENTS = ("object", "string")
 TARGETS = ("weight", "train")
 LONGEST_NAME = 64
 """Characters of the name of a tool."""
-BATCH_TURNS = 80_000
+BATCH_TURNS = 120_000
 """Turns of the dialogues of a batch at most; two batches are written at once, which bounds the memory."""
 LINES = """
     copy (select concat(
-        '{{"id":', to_json(id), ',"messages":', messages, ',"tools":' || tools, ',"source":', source, '}}'
+        '{{"id":', to_json(id),
+        ',"messages":[', array_to_string(messages, ','), ']',
+        ',"tools":' || tools_json,
+        ',"source":', to_json(source), '}}'
     ) {rows})
     to {path} (format csv, header false, quote '', delimiter e'\\n')
 """
 """Writes lines. The values are JSON already; DuckDB's format for JSON would read and write them once more."""
+Save = Callable[[duckdb.DuckDBPyConnection, str, int, int], Path]
+"""Writes the rows of a part of a query, given its number and the number of all parts, and returns the path."""
 SAME_TOOLS = "select dialogue_key, dialogue_key as tool_set from batch"
 """The tools of a dialogue, for a corpus that does not say which dialogues have the same ones."""
 
@@ -78,38 +83,44 @@ def write(
     path: Path,
     options: ChatOptions,
     update: Callable[[str], None],
-) -> dict[str, int]:
-    """Write the examples of a corpus' dialogues to a file, in their order, and return counts.
+) -> dict[Path, dict[str, int]]:
+    """Write the examples of a corpus' dialogues to a file, in their order, and return its path with counts.
 
     `con` is a connection of `open_core`, with the table `exported` of the loss ledger, to which the parts of examples
     are added. Raises CorpusError if the SQL of the corpus is wrong.
     """
+
+    def save(own: duckdb.DuckDBPyConnection, rows: str, number: int, _parts: int) -> Path:
+        part = path.with_suffix(f".part{number}")
+        own.execute(LINES.format(rows=rows, path=literal(part)))
+        return part
+
     counts: Counter[str] = Counter()
     with path.open("wb") as whole:
-        for part, found in write_parts(con, corpus, dialogues, path, options, update, LINES):
+        for part, found in write_parts(con, corpus, dialogues, options, update, save):
             counts.update(found)
             with part.open("rb") as written:
                 shutil.copyfileobj(written, whole)
             part.unlink()
-    return dict(counts)
+    return {path: dict(counts)}
 
 
 def write_parts(
     con: duckdb.DuckDBPyConnection,
     corpus: Corpus,
     dialogues: Sequence[Dialogue],
-    path: Path,
     options: ChatOptions,
     update: Callable[[str], None],
-    copy: str,
+    save: Save,
 ) -> Iterator[tuple[Path, dict[str, int]]]:
-    """Write the examples of each batch to a file beside a path, and yield it with its counts.
+    """Save the examples of each batch, and yield the path of each file with its counts.
 
-    `copy` is the statement that writes `rows` of the table `examples`.
+    A query has one thread: with several, the order of rows and the sizes of their groups depend on which is faster.
     """
     queries = read_sections(file_of(corpus, MESSAGES_SQL, USUAL), "part")
     if "messages" not in queries:
         raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: no query for messages")
+    parts = list(_batches(dialogues))
 
     def write_part(
         own: duckdb.DuckDBPyConnection, numbered: tuple[int, Sequence[Dialogue]]
@@ -120,46 +131,46 @@ def write_parts(
             [[dialogue.key for dialogue in batch]],
         )
         try:
-            said = _said(queries["messages"], options)
-            placed = chat_queries.PLACED[options.profile]
-            own.execute(f"create temp table placed as with said as ({said}) select * from ({placed})")
-            if "tools" in queries:
-                own.execute(chat_queries.TOOL_SETS.format(query=queries.get("tool_sets", SAME_TOOLS)))
-                own.execute(chat_queries.TOOLS.format(query=queries["tools"], name=_name_of_tool("name")))
+            _read_batch(own, queries, options)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: {one_line(error)}") from error
-        part = path.with_suffix(f".part{number}")
-        return part, {"dialogues": len(batch)} | _write_batch(own, "tools" in queries, part, options, copy)
+        own.execute(f"create temp table examples as {_examples(options)}")
+        fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
+        path = save(own, chat_queries.ROWS.format(fits=fits, has_tools="tools" in queries), number, len(parts))
+        own.execute(chat_queries.PARTS.format(fits=fits))
+        row = own.execute(chat_queries.COUNTS.format(fits=fits)).fetchone()
+        names = [name for name, *_ in own.description or ()]
+        return path, {"dialogues": len(batch)} | dict(zip(names, row or (), strict=True))
 
     done = 0
-    for part, counts in batches.each(con, enumerate(_batches(dialogues)), write_part):
-        yield part, counts
+    for path, counts in batches.each(con, enumerate(parts), write_part, in_one_thread=True):
+        yield path, counts
         done += counts["dialogues"]
         update(f"{done:,} of {len(dialogues):,} dialogues")
 
 
 def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues in an even number of groups with about as many turns, because two are written at a time."""
+    """Yield the dialogues in groups with about as many turns: an even number, because two are written at a time.
+
+    Dialogues with few turns are one group.
+    """
     starts = list(itertools.accumulate((max(dialogue.turn_count, 1) for dialogue in dialogues), initial=0))
-    number = 2 * math.ceil(starts[-1] / (2 * BATCH_TURNS))
-    for _, batch in itertools.groupby(
-        zip(starts, dialogues, strict=False), key=lambda one: one[0] * number // starts[-1]
-    ):
+    turns = starts.pop()
+    number = 1 if turns < BATCH_TURNS / 10 else 2 * math.ceil(turns / (2 * BATCH_TURNS))
+    for _, batch in itertools.groupby(zip(starts, dialogues, strict=True), key=lambda one: one[0] * number // turns):
         yield [dialogue for _, dialogue in batch]
 
 
-def _write_batch(
-    con: duckdb.DuckDBPyConnection, has_tools: bool, part: Path, options: ChatOptions, copy: str
-) -> dict[str, int]:
-    """Write the examples of what is `placed` in messages, and return counts."""
-    con.execute(f"create temp table examples as {_examples(has_tools, options)}")
-    fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
-    rows = f"from examples where has_answer and {fits} order by dialogue_key, variant"
-    con.execute(copy.format(rows=rows, path=literal(part)))
-    con.execute(chat_queries.PARTS.format(fits=fits, is_cut=options.profile == "alternating"))
-    row = con.execute(chat_queries.COUNTS.format(fits=fits)).fetchone()
-    names = [name for name, *_ in con.description or ()]
-    return dict(zip(names, row or (), strict=True))
+def _read_batch(con: duckdb.DuckDBPyConnection, queries: Mapping[str, str], options: ChatOptions) -> None:
+    """Make the tables of what is `placed` in messages, and of the tools."""
+    said = _said(queries["messages"], options)
+    placed = chat_queries.PLACED[options.profile]
+    con.execute(f"create temp table placed as with said as ({said}) select * from ({placed})")
+    if "tools" in queries:
+        con.execute(chat_queries.TOOL_SETS.format(query=queries.get("tool_sets", SAME_TOOLS)))
+        con.execute(chat_queries.TOOLS.format(query=queries["tools"], name=_name_of_tool("name")))
+    else:
+        con.execute(chat_queries.NO_TOOLS)
 
 
 def _name_of_tool(column: str) -> str:
@@ -179,7 +190,7 @@ def _said(query: str, options: ChatOptions) -> str:
         if(role = 'instructions', 'system', role) as role,
         if(role = 'call', {_name_of_tool("call_name")}, null) as call_name,
         row_number() over so_far as position,
-        printf('call%05d', count(*) filter (where role = 'call') over so_far) as call_id
+        if(role = 'call', printf('call%05d', count(*) filter (where role = 'call') over so_far), null) as call_id
     from ({query})
     where role in ({roles}) and content is not null
     window so_far as (
@@ -192,18 +203,12 @@ def _said(query: str, options: ChatOptions) -> str:
     """
 
 
-def _examples(has_tools: bool, options: ChatOptions) -> str:
-    """Return the query of the examples: a row for each variant of a dialogue, with its messages as JSON."""
+def _examples(options: ChatOptions) -> str:
+    """Return the query of the examples: a row for each variant of a dialogue, with its messages."""
     marks = {"weight": ", 'weight', if(has_defect, 0, 1)", "train": ", 'train', not has_defect"}
-    # An alternating example ends with the assistant.
-    is_cut = options.profile == "alternating"
     return chat_queries.EXAMPLES.format(
         arguments="arguments" if options.arguments == "object" else "cast(arguments as varchar)",
         mark=marks[options.targets] if options.targets else "",
         no_mark=", 'train', false" if options.targets == "train" else "",
         has_defect=f"coalesce(turn_key in ({chat_queries.DEFECTS}), false)" if options.targets else "false",
-        has_result="call_name is not null" + (" and message < last_message" if is_cut else ""),
-        tools="coalesce(tools.tools, '[]')" if has_tools else "cast(null as varchar)",
-        tools_length="coalesce(length(tools.tools), 0)" if has_tools else "0",
-        join_tools=chat_queries.JOIN_TOOLS if has_tools else "",
     )

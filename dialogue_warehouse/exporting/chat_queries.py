@@ -9,7 +9,7 @@ PLACED = {
     "faithful": """
     select
         *, if(role = 'system', 0, position) as message, 'kept' as what_happens,
-        role <> 'system' as is_alone, false as is_merged
+        role <> 'system' as is_alone, false as is_merged, role = 'call' as has_result
     from said
     """,
     "alternating": """
@@ -71,19 +71,20 @@ PLACED = {
     select
         dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id, message,
         if(role = 'system' or message <= last_message, 'kept', 'after_answer') as what_happens,
-        is_alone, is_merged
+        is_alone, is_merged, role = 'call' and message < last_message as has_result
     from ended
     union all
     select
         dialogue_key, variant, turn_key, content, arguments, role, call_name, position, call_id,
-        null as message, what_happens, true as is_alone, false as is_merged
+        null as message, what_happens, true as is_alone, false as is_merged, false as has_result
     from judged
     where what_happens <> 'kept'
     """,
 }
 """The queries that give each row of `said` its message; rows of the same message are joined.
 
-A row `is_alone` if its message has no other row, and `is_merged` if its message has other texts.
+A row `is_alone` if its message has no other row, and `is_merged` if its message has other texts. A call `has_result` if
+the next message is its result.
 """
 
 TOOL_SETS = """
@@ -114,21 +115,28 @@ TOOLS = """
         ) = 1
     )
 
-    select
-        dialogue_key,
-        concat('[', string_agg(json_object(
-            'type', 'function',
-            'function', json_object('name', name, 'description', description, 'parameters', parameters)
-        ), ',' order by position, name), ']') as tools
-    from different
-    group by dialogue_key
+    select dialogue_key, tools, concat('[', array_to_string(tools, ','), ']') as tools_json
+    from (
+        select
+            dialogue_key,
+            list(
+                json_object(
+                    'type', 'function',
+                    'function', json_object('name', name, 'description', description, 'parameters', parameters)
+                )
+                order by position, name
+            ) as tools
+        from different
+        group by dialogue_key
+    )
 """
-"""The tools of the dialogues in `same`, as JSON; of tools with one name only the first."""
+"""The tools of the dialogues in `same`, as a list and as JSON; of tools with one name only the first."""
 
-JOIN_TOOLS = """
-    left join tool_sets on examples.dialogue_key = tool_sets.dialogue_key
-    left join tools on tool_sets.same = tools.dialogue_key
+NO_TOOLS = """
+    create temp table tool_sets (dialogue_key varchar, same varchar);
+    create temp table tools (dialogue_key varchar, tools json[], tools_json varchar)
 """
+"""The tables for a corpus that has no tools."""
 
 DEFECTS = """
     select risks.turn_key
@@ -146,8 +154,8 @@ EXAMPLES = """
             if(role = 'call', 'assistant', role) as role,
             if(role = 'call', '', content) as content,
             call_id, call_name, arguments,
-            content as result,
-            if(turn_key is null, '[]', to_json([turn_key])) as turn_keys,
+            content as result, has_result,
+            if(turn_key is null, [], [turn_key]) as turn_keys,
             {has_defect} as has_defect
         from placed
         where what_happens = 'kept' and is_alone
@@ -167,7 +175,8 @@ EXAMPLES = """
             any_value(call_name) as call_name,
             any_value(arguments) as arguments,
             any_value(content) filter (where role = 'call') as result,
-            coalesce(to_json(list(turn_key order by position) filter (where turn_key is not null)), '[]') as turn_keys,
+            bool_or(has_result) as has_result,
+            coalesce(list(turn_key order by position) filter (where turn_key is not null), []) as turn_keys,
             bool_or({has_defect}) as has_defect
         from placed
         where what_happens = 'kept' and not is_alone
@@ -180,9 +189,10 @@ EXAMPLES = """
         select * from joined
     ),
 
+    -- A result follows its call.
     written as (
         select
-            *,
+            dialogue_key, variant, 2 * message as place, turn_keys, role,
             case
                 when call_name is not null then json_object(
                     'role', 'assistant', 'content', content, 'tool_calls', json_array(json_object(
@@ -192,44 +202,60 @@ EXAMPLES = """
                 )
                 when role = 'assistant' then json_object('role', role, 'content', content{mark})
                 else json_object('role', role, 'content', content{no_mark})
-            end as said_json,
-            case when call_name is not null then json_object(
-                'role', 'tool', 'tool_call_id', call_id, 'name', call_name, 'content', result{no_mark}
-            ) end as result_json,
-            max(message) over (partition by dialogue_key, variant) as last_message
+            end as said
         from texts
+        union all
+        select
+            dialogue_key, variant, 2 * message + 1 as place, turn_keys, 'tool' as role,
+            json_object('role', 'tool', 'tool_call_id', call_id, 'name', call_name, 'content', result{no_mark}) as said
+        from texts
+        where has_result
     ),
 
-    examples as (
+    -- The lists of a group have the same order, and `places` says what it is.
+    grouped as (
         select
             dialogue_key, variant,
-            array_to_string(
-                list(concat(said_json, if({has_result}, concat(',', result_json), '')) order by message), ','
-            ) as messages,
-            array_to_string(
-                list(concat(turn_keys, if({has_result}, concat(',', turn_keys), '')) order by message), ','
-            ) as turn_keys,
-            count(*) + count(*) filter (where {has_result}) as message_count,
+            list_grade_up(list(place)) as places,
+            list(said) as messages,
+            list(turn_keys) as turn_keys,
+            sum(length(said)) + count(*) + 1 as characters,
             bool_or(role = 'assistant') as has_answer
         from written
         group by dialogue_key, variant
     )
 
     select
-        examples.dialogue_key, examples.variant, examples.has_answer,
-        concat(examples.dialogue_key, '/variant/' || examples.variant) as id,
-        concat('[', examples.messages, ']') as messages,
-        {tools} as tools,
-        json_object(
-            'corpus_id', dialogues.corpus_id, 'split', dialogues.split, 'dialogue_key', examples.dialogue_key,
-            'turn_keys', cast(concat('[', examples.turn_keys, ']') as json)
-        ) as source,
-        examples.message_count,
-        length(examples.messages) + 2 + {tools_length} as characters
-    from examples
-    inner join dim_dialogues as dialogues on examples.dialogue_key = dialogues.dialogue_key
-    {join_tools}
+        grouped.dialogue_key, grouped.variant, grouped.has_answer,
+        concat(grouped.dialogue_key, '/variant/' || grouped.variant) as id,
+        list_select(grouped.messages, grouped.places) as messages,
+        {{
+            'corpus_id': dialogues.corpus_id, 'split': dialogues.split, 'dialogue_key': grouped.dialogue_key,
+            'turn_keys': list_select(grouped.turn_keys, grouped.places)
+        }} as source,
+        len(grouped.places) as message_count,
+        tool_sets.same,
+        grouped.characters + coalesce(length(tools.tools_json), 0) as characters
+    from grouped
+    inner join dim_dialogues as dialogues on grouped.dialogue_key = dialogues.dialogue_key
+    left join tool_sets on grouped.dialogue_key = tool_sets.dialogue_key
+    left join tools on tool_sets.same = tools.dialogue_key
     """
+"""The examples: `messages` is a list of JSON objects, and `characters` the length of messages and tools as JSON."""
+
+ROWS = """
+    from (
+        select
+            examples.*,
+            if({has_tools}, coalesce(tools.tools, []), null) as tools,
+            if({has_tools}, coalesce(tools.tools_json, '[]'), null) as tools_json
+        from examples
+        left join tools on examples.same = tools.dialogue_key
+        where examples.has_answer and {fits}
+    )
+    order by dialogue_key, variant
+"""
+"""The examples that are written, with their tools, which are NULL for a corpus without tools."""
 
 PARTS = """
     insert into exported
@@ -237,30 +263,25 @@ PARTS = """
     written as (select dialogue_key, variant from examples where has_answer and {fits}),
 
     kept as (
-        select
-            *, max(message) over (partition by dialogue_key, variant) as last_message
+        select placed.*
         from placed
-        where what_happens = 'kept'
-    ),
-
-    parts as (
-        select
-            dialogue_key, variant, turn_key, is_merged,
-            case role when 'call' then 'call' when 'system' then 'system' else 'text' end as part
-        from kept
-        union all
-        select dialogue_key, variant, turn_key, false as is_merged, 'result' as part
-        from kept
-        where role = 'call' and not ({is_cut} and message = last_message)
-        union all
-        select dialogue_key, variant, null as turn_key, false as is_merged, 'example' as part
-        from written
+        semi join written
+            on placed.dialogue_key = written.dialogue_key and placed.variant is not distinct from written.variant
+        where placed.what_happens = 'kept'
     )
 
-    select parts.dialogue_key, parts.variant, parts.turn_key, parts.part, parts.is_merged
-    from parts
-    semi join written
-        on parts.dialogue_key = written.dialogue_key and parts.variant is not distinct from written.variant
+    select
+        dialogue_key, variant, turn_key,
+        case role when 'call' then 'call' when 'system' then 'system' else 'text' end as part,
+        is_merged
+    from kept
+    union all
+    select dialogue_key, variant, turn_key, 'result' as part, false as is_merged
+    from kept
+    where has_result
+    union all
+    select dialogue_key, variant, null as turn_key, 'example' as part, false as is_merged
+    from written
 """
 """Adds the parts of the written examples to `exported`, for the loss ledger."""
 
@@ -277,8 +298,9 @@ COUNTS = """
         count(*) filter (where what_happens = 'before_user') as said_before_user,
         count(*) filter (where what_happens = 'call_without_answer') as calls_without_answer,
         count(*) filter (where what_happens = 'after_answer') as said_after_answer,
-        count(*) filter (where what_happens = 'kept' and role <> 'system')
-        - count(distinct (dialogue_key, variant, message)) filter (where what_happens = 'kept' and role <> 'system')
+        count(*) filter (where what_happens = 'kept' and role <> 'system' and not is_alone)
+        - count(distinct (dialogue_key, variant, message))
+            filter (where what_happens = 'kept' and role <> 'system' and not is_alone)
             as joined
     from placed
 """

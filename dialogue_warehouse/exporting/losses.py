@@ -38,6 +38,15 @@ create or replace table memory.exported (
 )
 """
 """The parts of the examples of a corpus; the declarations join them with the rows of core."""
+LEFT_OUT_TURNS = """
+create or replace table memory.left_out_turns as
+select turns.turn_key
+from fct_turns as turns
+semi join exported_dialogues as dialogues on turns.dialogue_key = dialogues.dialogue_key
+anti join exported on turns.turn_key = exported.turn_key
+where turns.corpus_id = $corpus
+"""
+"""The turns that no example has, of the dialogues that have an example. These are few, or none."""
 IN_SOURCE = {"dialogue_key", "corpus_id", "split"}
 """Columns whose values are in `source` of an example, if the table has the key of a dialogue."""
 SOURCE = "source"
@@ -106,7 +115,7 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_T
     if unknown := sorted(tables.keys() - columns.keys()):
         raise CorpusError(f"{corpus.corpus_id}/{name}: core has no table {unknown[0]}")
     con.execute("create or replace table memory.exported_dialogues as select distinct dialogue_key from exported")
-    con.execute("create or replace table memory.exported_turns as select distinct turn_key from exported")
+    con.execute(LEFT_OUT_TURNS, {"corpus": corpus.corpus_id})
     merged = {part for (part,) in con.execute("select distinct part from exported where is_merged").fetchall()}
 
     def count_table(own: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any] | None:
@@ -178,7 +187,10 @@ def _count_table(
 
 
 def _states(names: list[str], entry: Table, merged: set[str]) -> dict[str, str]:
-    """Return the conditions that decide what happens to the values of a row, each with its name."""
+    """Return the conditions that decide what happens to the values of a row, each with its name.
+
+    `has_turn`: the key of its turn is in `source`. The key of its dialogue is, if it is reached.
+    """
     states = {f"kept_{number}": kept.condition() for number, kept in enumerate(entry.kept)}
     states |= {
         f"whole_{number}": kept.condition("not exported.is_merged")
@@ -187,7 +199,10 @@ def _states(names: list[str], entry: Table, merged: set[str]) -> dict[str, str]:
     }
     key = next((name for name in DIALOGUE_KEYS if name in names), None)
     reached = f"coalesce(rows.{key} in (select dialogue_key from exported_dialogues), false)" if key else HAS_EXAMPLES
-    return states | {"is_reached": reached} | _in_source(names)
+    states["is_reached"] = reached
+    if {"dialogue_key", "turn_key"} <= set(names):
+        states["has_turn"] = f"{reached} and rows.turn_key not in (select turn_key from left_out_turns)"
+    return states
 
 
 def _own_rows(table: str, names: list[str]) -> str:
@@ -197,13 +212,6 @@ def _own_rows(table: str, names: list[str]) -> str:
         files = "select source_file_id from dim_source_files where corpus_id = $corpus"
         of_corpus = f"rows.source_file_id in ({files})"
     return f"from {identifier(table)} as rows where {of_corpus}"
-
-
-def _in_source(names: list[str]) -> dict[str, str]:
-    """Return the condition under which the key of a turn is in `source`. The key of a dialogue is, if it is reached."""
-    if not {"dialogue_key", "turn_key"} <= set(names):
-        return {}
-    return {"has_turn": "coalesce(rows.turn_key in (select turn_key from exported_turns), false)"}
 
 
 def _state_of_key(name: str, names: list[str]) -> list[str]:

@@ -49,8 +49,8 @@ def _write(
     path: Path,
     options: PreferenceOptions,
     update: Callable[[str], None],
-) -> dict[str, int]:
-    """Write the examples of a kind of a corpus' dialogues to a file, in their order, and return counts.
+) -> dict[Path, dict[str, int]]:
+    """Write the examples of a kind of a corpus' dialogues to a file, in their order, and return its path with counts.
 
     `con` has core as its default schema, and the table `exported` of the loss ledger, to which the parts of examples
     are added. Raises CorpusError if the SQL of the corpus is wrong.
@@ -79,7 +79,7 @@ def _write(
                 shutil.copyfileobj(written, whole)
             part.unlink()
             update(f"{start + len(batch):,} of {len(dialogues):,} dialogues")
-    return counts
+    return {path: counts}
 
 
 write_pairs = functools.partial(_write, "pairs")

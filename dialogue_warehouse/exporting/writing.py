@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -32,9 +33,10 @@ from dialogue_warehouse.storage import builds
 SCRATCH = ".exporting-"
 """Beginning of the name of a temporary folder."""
 Write = Callable[
-    [duckdb.DuckDBPyConnection, Corpus, Sequence[Dialogue], Path, Any, Callable[[str], None]], dict[str, int]
+    [duckdb.DuckDBPyConnection, Corpus, Sequence[Dialogue], Path, Any, Callable[[str], None]],
+    Mapping[Path, Mapping[str, int]],
 ]
-"""Writes a file with examples of a corpus' dialogues, as `chat.write` does, and returns its counts."""
+"""Writes examples of a corpus' dialogues to a file, or to parts of it, and returns the counts of each."""
 Describe = Callable[[duckdb.DuckDBPyConnection, Path, Sequence[str], dict[str, Any], Selection], None]
 """Writes a page beside the written files, as `card.write` does."""
 
@@ -46,8 +48,8 @@ class File:
     path: str
     """Its path, with the corpus and the split to fill in."""
     write: Write
-    copy: str | None = None
-    """The path of a file with the same examples, which `write` writes, too."""
+    copy: Callable[[Path], Path] | None = None
+    """Returns the path of a file with the same examples, which `write` writes, too."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,7 @@ FORMS: dict[type, Form] = {
     ChatOptions: Form("chat", (File("{corpus}/{split}.jsonl", chat.write),)),
     HuggingFaceOptions: Form(
         "huggingface",
-        (
-            File(
-                "{corpus}/{split}.parquet",
-                huggingface.write,
-                copy=f"{{corpus}}{huggingface.AS_TEXT}/{{split}}.parquet",
-            ),
-        ),
+        (File("{corpus}/{split}.parquet", huggingface.write, copy=huggingface.as_text),),
         describe=card.write,
     ),
     PreferenceOptions: Form(
@@ -142,7 +138,14 @@ def export_published(
         if form.describe:
             form.describe(con, scratch, [one.path for one in exported if not one.is_copy], ledger, selection)
             paths_written.append(card.CARD)
+        others = list(huggingface.other_parts(folder, paths_written))
+        if others and not force:
+            raise InputError(
+                f"{others[0]}: is a part of another export; nothing was written; --force removes such files"
+            )
         files.move_all(scratch, folder, paths_written, force, "exported")
+        for other in others:
+            files.remove(other)
     return exported
 
 
@@ -195,13 +198,16 @@ def _write_corpus(
     for split, group in groupby(dialogues, key=lambda one: one.split):
         of_split = list(group)
         for file in form.files:
-            names = {"corpus": corpus.corpus_id, "split": split or NO_SPLIT}
-            path, copy = file.path.format(**names), (file.copy or "").format(**names)
-            for name in filter(None, (path, copy)):
-                (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            path = file.path.format(corpus=corpus.corpus_id, split=split or NO_SPLIT)
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
             with reporter.stage("export", path) as stage:
-                counts = file.write(con, corpus, of_split, scratch / path, options, stage.update)
-                stage.detail, stage.counts = f"{counts['examples']:,} examples", counts
-            yield Exported(path, counts)
-            if copy:
-                yield Exported(copy, {"examples": counts["examples"]}, is_copy=True)
+                written = file.write(con, corpus, of_split, scratch / path, options, stage.update)
+                counts: Counter[str] = Counter()
+                for of_part in written.values():
+                    counts.update(of_part)
+                stage.detail, stage.counts = f"{counts['examples']:,} examples", dict(counts)
+            for part, of_part in written.items():
+                yield Exported(part.relative_to(scratch).as_posix(), of_part)
+                if file.copy:
+                    copy = file.copy(part).relative_to(scratch).as_posix()
+                    yield Exported(copy, {"examples": of_part["examples"]}, is_copy=True)

@@ -17,6 +17,7 @@ from markdown_it.token import Token
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting import card, chat, huggingface, losses, writing
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import AS_TEXT, HuggingFaceOptions
@@ -74,7 +75,7 @@ def parquet(query: str, path: Path) -> list[tuple[Any, ...]]:
 def test_examples_are_those_of_the_form_chat(form: Export, source: str) -> None:
     """Also those with messages and tools as text."""
     lines = exported.read(form("chat", source))
-    found = exported.read(form("huggingface", source))
+    found = exported.read_splits(form("huggingface", source))
     for path, examples in lines.items():
         corpus_id, _, name = path.removesuffix(".jsonl").partition("/")
         assert found.pop(f"{corpus_id}/{name}.parquet") == examples
@@ -134,16 +135,53 @@ def test_groups_of_rows_are_small(form: Export) -> None:
         assert all(number <= huggingface.ROWS_OF_A_GROUP for _, number in groups)
 
 
-def test_file_has_the_same_bytes_on_every_run(
-    form: Export, sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also with another number of threads, and in other batches."""
-    monkeypatch.setattr(chat, "BATCH_TURNS", 100)
+def test_file_has_the_same_bytes_on_every_run(form: Export, sample_folder: Path, tmp_path: Path) -> None:
+    """Also with another number of threads."""
     write(sample_folder, tmp_path / "out", Selection(), HuggingFaceOptions(), threads=1)
     first = form("huggingface", "sample")
     assert {path.relative_to(first): data for path, data in snapshot(first).items()} == {
         path.relative_to(tmp_path / "out"): data for path, data in snapshot(tmp_path / "out").items()
     }
+
+
+def test_large_split_is_written_in_numbered_parts(
+    form: Export, sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts of a split have its examples, in order, and the page and the ledger name each part."""
+    monkeypatch.setattr(chat, "BATCH_TURNS", 100)
+    written = write(sample_folder, tmp_path, Selection(), HuggingFaceOptions())
+    splits = exported.read_splits(tmp_path)
+    assert splits == exported.read_splits(form("huggingface", "sample"))
+    parts = {path: len(examples) for path, examples in exported.read(tmp_path).items()}
+    assert {one.path: one.counts["examples"] for one in written} == parts
+    assert len(parts) > 4 * len(splits)
+    for split in splits:
+        of_split = sorted(path for path in parts if exported.PART.sub("", path) == split)
+        stem, end = split.removesuffix(".parquet"), f"-of-{len(of_split):05}.parquet"
+        assert of_split == [f"{stem}-{number:05}{end}" for number in range(len(of_split))]
+    metadata = metadata_of((tmp_path / card.CARD).read_text(encoding="utf-8"))
+    named = [path for config in metadata["configs"] for entry in config["data_files"] for path in entry["path"]]
+    assert sorted(named) == sorted(2 * [path for path, examples in parts.items() if examples])
+
+
+def test_parts_of_another_export_are_not_left_beside_those_of_this_one(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused, or, with `force`, removed; a file of another split stays."""
+    few, many = Selection(corpora=CORPORA[:1], splits=("test",)), Selection(corpora=CORPORA[:1])
+    write(sample_folder, tmp_path, many, HuggingFaceOptions())
+    before = snapshot(tmp_path)
+    monkeypatch.setattr(chat, "BATCH_TURNS", 10)
+    with pytest.raises(InputError, match=r"test-00000-of-00001\.parquet: is a part of another export"):
+        write(sample_folder, tmp_path, few, HuggingFaceOptions())
+    assert snapshot(tmp_path) == before
+    given = Settings(warehouse=sample_folder)
+    written = writing.export_published(
+        WarehousePaths(sample_folder), given, few, HuggingFaceOptions(), tmp_path, Reporter(), force=True
+    )
+    left = {path for path in before if path.suffix == ".parquet" and not path.name.startswith("test-")}
+    assert left
+    assert set(tmp_path.glob("*/*.parquet")) == {tmp_path / one.path for one in written} | left
 
 
 def test_every_file_is_in_its_config_and_in_that_of_all_corpora(form: Export, page: str) -> None:
@@ -160,7 +198,8 @@ def test_every_file_is_in_its_config_and_in_that_of_all_corpora(form: Export, pa
             for entry in config["data_files"]
             if relative in entry["path"]
         ]
-        assert found == [(name, path.stem) for name in configs if name in (every, path.parent.name)]
+        split = exported.PART.sub("", path.name).removesuffix(".parquet")
+        assert found == [(name, split) for name in configs if name in (every, path.parent.name)]
 
 
 def test_one_corpus_is_the_default_config(sample_folder: Path, tmp_path: Path) -> None:
@@ -197,7 +236,7 @@ def test_numbers_of_the_page_are_those_of_the_files(form: Export, page: str) -> 
             f"{len(examples):,}",
         ]
         for corpus_id in CORPORA
-        for path, examples in exported.read(folder / corpus_id).items()
+        for path, examples in exported.read_splits(folder / corpus_id).items()
     ]
     assert sorted(table(page, "## Load it")) == sorted(counted)
     ledger = json.loads((folder / losses.LEDGER).read_text(encoding="utf-8"))["corpora"]
