@@ -28,7 +28,7 @@ from dialogue_warehouse.site.kept import Kept
 from dialogue_warehouse.storage import builds
 
 Read = TypeVar("Read")
-ORDINARY = 128 * 10**6
+ORDINARY = 96 * 10**6
 """Bytes that DuckDB may use for the pages of all readers, including the parts of the build that it keeps in memory."""
 READERS = 4
 """Readers at the same time."""
