@@ -22,7 +22,7 @@ def main(folder: Path) -> int:
         print("error: no Chromium is installed", file=sys.stderr)
         return 1
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # Chromium may still write
         browser = Browser(program, Path(profile), reachable="127.0.0.1")
         browser.open((folder / "reports" / "corpora.html").absolute().as_uri(), WIDTH, "light")
         browser.evaluate("document.getElementById('sgd').scrollIntoView()")
