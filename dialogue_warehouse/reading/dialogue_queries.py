@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 
 def asked(column: str = "dialogue_key") -> str:
     """Return the condition for the rows of the asked dialogues. The range lets DuckDB skip most of a table."""
     return f"{column} between $first and $last and {column} in (select unnest($keys))"
+
+
+def parameters_of(keys: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of a query for these dialogues, of which there must be one."""
+    return {"keys": list(keys), "first": min(keys), "last": max(keys)}
 
 
 HEAD = f"""

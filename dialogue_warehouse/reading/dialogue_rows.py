@@ -15,7 +15,7 @@ import msgspec
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
-from dialogue_warehouse.reading.dialogue_queries import QUERIES
+from dialogue_warehouse.reading.dialogue_queries import QUERIES, parameters_of
 from dialogue_warehouse.reading.findings import Row, read_rows
 
 
@@ -49,6 +49,10 @@ ONLY_WITH = {
 """The queries that are needed only if another one has rows, or if `head` has a value in a column."""
 
 
+_statements: dict[str, duckdb.Statement] = {}
+"""The queries as DuckDB has parsed them, once for all dialogues of this process."""
+
+
 class Rows:
     """The rows of one dialogue, without those of MANY."""
 
@@ -80,7 +84,7 @@ def read_batch(connections: Sequence[Connection], keys: Sequence[str]) -> Batch:
     idle: SimpleQueue[Connection] = SimpleQueue()
     for con in connections:
         idle.put(con)
-    asked_for = {"keys": list(keys), "first": min(keys), "last": max(keys)}
+    asked_for = parameters_of(keys)
 
     def read(name: str) -> list[Any]:
         con = idle.get()
@@ -104,9 +108,11 @@ def read_batch(connections: Sequence[Connection], keys: Sequence[str]) -> Batch:
 
 
 def _read(con: Connection, name: str, asked_for: dict[str, Any]) -> list[Any]:
+    if name not in _statements:
+        (_statements[name],) = con.extract_statements(QUERIES[name])
     if name not in MANY:
-        return read_rows(con, QUERIES[name], asked_for)
-    rows = con.execute(QUERIES[name], asked_for).fetchall()
+        return read_rows(con, _statements[name], asked_for)
+    rows = con.execute(_statements[name], asked_for).fetchall()
     return [(*row[:-1], PARTS[name].decode(row[-1])) for row in rows] if name in PARTS else rows
 
 

@@ -262,7 +262,6 @@ def _violation(row: Row) -> dialogue_parts.Violation:
 
 
 def _mark(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: str, row: Row) -> dialogue_parts.Mark:
-    places = read_rows(con, "from core.source_of($key)", {"key": key})
     return dialogue_parts.Mark(
         key=key,
         table=f"core.{table}",
@@ -271,9 +270,17 @@ def _mark(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: s
             dialogue.key,
         ),
         turn_index=row.get("turn_index"),
-        json_pointer=places[0]["json_pointer"] if places else None,
+        json_pointer=_pointer(con, dialogue, table, key),
         row=row,
     )
+
+
+def _pointer(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: str) -> str | None:
+    """Return the position of a row in the source file of its dialogue. Those of turns are read with the dialogue."""
+    if table == "fct_turns":
+        return next((turn.json_pointer for turn in dialogue.turns if turn.key == key), None)
+    places = read_rows(con, "from core.source_of($key)", {"key": key})
+    return places[0]["json_pointer"] if places else None
 
 
 def shown_key(table: str, key: str, row: Row) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
+
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.common.json_values import array_index
 from dialogue_warehouse.common.text import command
@@ -71,7 +73,9 @@ def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     raise TraceError(f"no row has the key '{key}'{_nearest(con, tables, key)}")
 
 
-def read_rows(con: Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+def read_rows(
+    con: Connection, query: str | duckdb.Statement, parameters: Sequence[Any] | Mapping[str, Any] = ()
+) -> list[dict[str, Any]]:
     """Return the rows of a query, each by column name."""
     found = con.execute(query, parameters)
     names = [column[0] for column in found.description or ()]

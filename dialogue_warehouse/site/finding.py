@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogues, search
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.dialogue_queries import asked, parameters_of
 from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.search import Index, Pieces, place_of
 from dialogue_warehouse.site import rendering
@@ -152,14 +153,14 @@ class Line:
     is_open: bool
 
 
-TASKS = "select dialogue_key, task from core.dim_dialogues where dialogue_key in (select unnest($keys))"
+TASKS = f"select dialogue_key, task from core.dim_dialogues where {asked()}"
 FIRST = f"""
     select
         dialogue_key,
         turn_index,
         left(utterance, 400) as utterance
     from core.fct_turns
-    where dialogue_key in (select unnest($keys)) and utterance is not null and turn_index < 1 << {TURN_BITS}
+    where {asked()} and utterance is not null and turn_index < 1 << {TURN_BITS}
     qualify row_number() over (partition by dialogue_key order by turn_index) = 1
 """
 
@@ -178,14 +179,16 @@ class Texts:
 
 def read_texts(con: Connection, index: Index, said: str, places: dict[int, int], numbers: Sequence[int]) -> Texts:
     """Read the best hits of these dialogues, or their first utterances."""
+    if not numbers:
+        return Texts({}, {}, {})
     keys = [index.dialogues[one].key for one in numbers]
-    tasks = dict(con.execute(TASKS, {"keys": keys}).fetchall())
+    tasks = dict(con.execute(TASKS, parameters_of(keys)).fetchall())
     if places:
         found = search.read_utterances(con, index, [places[one] for one in numbers])
         texts = {place >> TURN_BITS: (place_of(place)[1], text) for place, (_, text) in found.items()}
         pieces = dict(zip(texts, search.mark([text for _, text in texts.values()], said), strict=True))
     else:
-        first = {row["dialogue_key"]: row for row in read_rows(con, FIRST, {"keys": keys})}
+        first = {row["dialogue_key"]: row for row in read_rows(con, FIRST, parameters_of(keys))}
         texts = {
             one: (row["turn_index"], row["utterance"])
             for one, key in zip(numbers, keys, strict=True)
