@@ -89,12 +89,12 @@ class Forker:
             os.kill(forked.pid, signal.SIGKILL)  # it is not waited for yet, so no other process has its number
             self._poll.unregister(forked.stream)
             return
-        os.waitpid(forked.pid, 0)
         for descriptor in (forked.stream.fileno(), forked.end):
             with contextlib.suppress(KeyError):  # it was killed
                 self._poll.unregister(descriptor)
             del self._forked[descriptor]
         forked.close()
+        os.waitpid(forked.pid, 0)
 
 
 def main() -> None:

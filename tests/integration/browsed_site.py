@@ -98,8 +98,12 @@ class Site:
 
     def queries(self) -> list[int]:
         """Return the processes of queries, with the one that waits."""
-        listed = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split()
-        return [int(number) for number in listed]
+        return [query for forking in children_of(self.server.pid) for query in children_of(forking)]
+
+
+def children_of(process: int) -> list[int]:
+    """Return the child processes of a process that has one thread, or whose first thread starts them."""
+    return [int(number) for number in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def wait_for(what: Callable[[], object], failure: str, seconds: float = PATIENCE) -> None:
