@@ -200,7 +200,8 @@ def _write_corpus(
         for file in form.files:
             path = file.path.format(corpus=corpus.corpus_id, split=split or NO_SPLIT)
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-            with reporter.stage("export", path) as stage:
+            named = path.removesuffix(".parquet")  # the names of Parquet files have the number of the part
+            with reporter.stage("export", named) as stage:
                 written = file.write(con, corpus, of_split, scratch / path, options, stage.update)
                 counts: Counter[str] = Counter()
                 for of_part in written.values():
