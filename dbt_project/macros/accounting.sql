@@ -76,7 +76,7 @@ cross join (
     of entity, condition and corpora. Raise if an entity names a table that is not in `tables`. -#}
 {% macro places_in_core(tables) -%}
     {%- set places = {} -%}
-    {%- for corpus in var('corpora') if execute -%}
+    {%- for corpus in corpora_with('accounting') if execute -%}
         {%- set name = 'int_' ~ corpus ~ '__accounting' -%}
         {%- set declared = graph.nodes['model.' ~ project_name ~ '.' ~ name].config.meta['stands_in_core'] -%}
         {%- for entity, place in declared.items() -%}

@@ -3,16 +3,18 @@
     `lacks`; they are NULL here. Every other column must be in its SQL (`union all by name` would hide a forgotten
     column as NULL). A model that computes some columns of its contract itself names them in `computed`.
     An entity in `vars.staged` has no conformed model: its staging model is stacked, with the name of the corpus.
+    Corpora without files in this build have no rows, and are left out.
     Raise if `lacks` has a column that the contract does not have. tests/integration/test_conformed_models.py checks
     that the SQL returns no other columns than these. -#}
 {% macro union_corpora(entity, computed=[]) -%}
     {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
-    {%- set having = [] -%}
-    {%- for corpus, entities in var('corpora').items() if entity in entities -%}
-        {%- do having.append(corpus) -%}
-    {%- endfor -%}
+    {%- set having = corpora_with(entity) -%}
     {%- if not having -%}
-        {{ exceptions.raise_compiler_error("union_corpora: no corpus has '" ~ entity ~ "'; see vars.corpora") }}
+select
+    {%- for column in wanted %}
+    {{ null_as(model.columns[column].data_type) }} as {{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
+where false
     {%- endif -%}
     {%- for corpus in having -%}
     {%- set is_staged = entity in var('staged').get(corpus, []) -%}
@@ -42,4 +44,18 @@ union all
         ) }}
     {%- endif -%}
     {{ return(lacking) }}
+{%- endmacro %}
+
+{#- The corpora with this entity, in the order of `vars.corpora`: those with files in this build, or all where
+    `vars.built` does not name them. Raise if no corpus at all has the entity. -#}
+{% macro corpora_with(entity) -%}
+    {%- set having = [] -%}
+    {%- for corpus, entities in var('corpora').items() if entity in entities -%}
+        {%- do having.append(corpus) -%}
+    {%- endfor -%}
+    {%- if not having -%}
+        {{ exceptions.raise_compiler_error("no corpus has '" ~ entity ~ "'; see vars.corpora") }}
+    {%- endif -%}
+    {%- set built = var('built') -%}
+    {{ return(having if built is none else having | select('in', built) | list) }}
 {%- endmacro %}

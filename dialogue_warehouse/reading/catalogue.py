@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -175,13 +176,14 @@ def _found(tables: list[_CatalogTable], name: str, warehouse: Path | None = None
     return found[0]
 
 
-def describe_tables(con: Connection) -> list[tuple[TableSummary, TableDescription]]:
-    """List and describe every table."""
+def describe_tables(con: Connection, has_filling: bool = True) -> list[tuple[TableSummary, TableDescription]]:
+    """List and describe every table. Without `has_filling`, no column has a filling: only rows are counted."""
     tables = {(table.schema, table.table): table for table in _catalog(con)}
     names = {".".join(name) for name in tables}
     columns = _columns(con, tables.values())
     listed = list_tables(con)
-    return [(row, _described(con, tables[row.schema, row.table], columns, names)) for row in listed]
+    described = functools.partial(_described, con, known=columns, names=names, has_filling=has_filling)
+    return [(row, described(tables[row.schema, row.table])) for row in listed]
 
 
 _Columns = dict[tuple[str, str, str], list[tuple[str, str, str | None]]]
@@ -206,9 +208,11 @@ def _columns(con: Connection, tables: Iterable[_CatalogTable]) -> _Columns:
     return found
 
 
-def _described(con: Connection, table: _CatalogTable, known: _Columns, names: Collection[str]) -> TableDescription:
+def _described(
+    con: Connection, table: _CatalogTable, known: _Columns, names: Collection[str], has_filling: bool = True
+) -> TableDescription:
     columns = known[table.database, table.database_schema, table.table]
-    filling = read_filling(con, table.address, [name for name, _, _ in columns])
+    filling = read_filling(con, table.address, [name for name, _, _ in columns]) if has_filling else {}
     described = tuple(ColumnDescription(*column, filling.get(column[0])) for column in columns)
     own = {name for name, _, _ in columns}
     return TableDescription(table.schema, table.table, table.comment, _links(table, own, names), described)

@@ -1,4 +1,4 @@
-"""The published tables for the dictionary, and the lineage of the models."""
+"""The published tables as the dictionary shows them, and the lineage of the models."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ import msgspec
 
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.reading import catalogue
 from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
-from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import Row
 from dialogue_warehouse.site.pictures import Relations, relations
 
 EVERYWHERE = "core.dim_corpora"
 """The table that every other one joins."""
-
-
-def read_tables(con: Connection) -> list[Row]:
-    """Return every published table with its rows, joins and columns, and the filling of the columns."""
-    return tables_of(catalogue.describe_tables(con))
 
 
 def tables_of(tables: Iterable[tuple[TableSummary, TableDescription]]) -> list[Row]:

@@ -13,7 +13,7 @@ import itertools
 import json
 import re
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ import msgspec
 from dialogue_warehouse import environment
 from dialogue_warehouse.common.database import connect, limits, literal
 from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
+from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import CheckError, causes
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
@@ -233,11 +234,13 @@ def build(
     engine: str = DUCKDB,
     command: str = "build",
     tests: str = "buildable",
+    built: Collection[str] | None = None,
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
     `watch` is called with the result of each node that has finished. The command `run` runs no tests. With "empty" as
-    `tests`, a test runs only if it is selected by its own name.
+    `tests`, a test runs only if it is selected by its own name. Models of corpora that are not in `built` have no rows;
+    they do not run. None: all corpora are built.
     """
     scratch = plain_path(paths.scratch)
     with sources_below(manifest, scratch):
@@ -246,7 +249,11 @@ def build(
         arguments += [NO_CACHE, "--no-write-json"]
         arguments += ["--indirect-selection", tests, *ONLY_DATA] if command == "build" else []
         arguments += ["--select", select] if select else []
-        arguments += ["--exclude", exclude] if exclude else []
+        excluded = [exclude] if exclude else []
+        if built is not None:
+            arguments += ["--vars", json.dumps({"built": sorted(built)})]
+            excluded += _folders_of(manifest, set(registry.corpus_ids()) - set(built))
+        arguments += ["--exclude", " ".join(excluded)] if excluded else []
         try:
             result = _invoke(arguments, manifest, watch.on_event if watch else None)
         finally:
@@ -257,6 +264,12 @@ def build(
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_told(result.exception, paths.scratch)}")
     return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+
+
+def _folders_of(manifest: Manifest, corpora: Collection[str]) -> list[str]:
+    """Return dbt's selectors of the folders with the models of these corpora."""
+    folders = {tuple(node.fqn[:-1]) for node in manifest.nodes.values()}
+    return sorted(f"fqn:{'.'.join(folder)}" for folder in folders if folder[-1] in corpora)
 
 
 def _release() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue_warehouse.common.files import write_atomically
+from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 
 MANIFEST_PLACE, CATALOG_PLACE = '"MANIFEST.JSON INLINE DATA"', '"CATALOG.JSON INLINE DATA"'
 POLICY = (
@@ -31,8 +32,12 @@ UNFILLED_FAVICON = re.compile(r"<link[^>]*\$\{require[^>]*>")
 """An icon whose address dbt's packaging has not filled in."""
 
 
-def write(manifest: Path, tables: Iterable[dict[str, Any]], to: Path) -> None:
-    """Write the page; `tables` are those of `contents`.
+Described = Iterable[tuple[TableSummary, TableDescription]]
+"""Tables with their columns, as `catalogue.describe_tables` returns them."""
+
+
+def write(manifest: Path, tables: Described, to: Path) -> None:
+    """Write the page about these tables.
 
     Raises OSError, and ValueError for the page of another version of dbt.
     """
@@ -53,33 +58,34 @@ def _inline(data: str) -> str:
     return data.replace("<", "\\u003c")
 
 
-def _catalog(manifest: dict[str, Any], tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _catalog(manifest: dict[str, Any], tables: Described) -> dict[str, Any]:
     """Return dbt's catalog of the published tables."""
-    described = {(table["schema"], table["table"]): table for table in tables}
+    found = {(table.schema, table.table): (table, described) for table, described in tables}
     nodes = {}
     for name, node in manifest["nodes"].items():
-        table = described.get((node.get("schema"), node.get("name")))
-        if node["resource_type"] != "model" or table is None:
+        place = (node.get("schema"), node.get("name"))
+        if node["resource_type"] != "model" or place not in found:
             continue
+        table, described = found[place]
         nodes[name] = {
             "unique_id": name,
             "metadata": {
                 "type": "BASE TABLE",
-                "schema": table["schema"],
-                "name": table["table"],
+                "schema": table.schema,
+                "name": table.table,
                 "database": node.get("database"),
-                "comment": table["comment"],
+                "comment": described.comment,
                 "owner": None,
             },
             "columns": {
                 column.column: {"type": column.type, "index": index, "name": column.column, "comment": column.comment}
-                for index, column in enumerate(table["columns"], start=1)
+                for index, column in enumerate(described.columns, start=1)
             },
             "stats": {
                 "row_count": {
                     "id": "row_count",
                     "label": "Rows",
-                    "value": table["rows"],
+                    "value": table.rows,
                     "include": True,
                     "description": "Rows of the published table.",
                 },

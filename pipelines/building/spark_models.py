@@ -7,7 +7,7 @@ it stays on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import TYPE_CHECKING
 
 from dialogue_warehouse.common import files
@@ -36,12 +36,13 @@ def build(
     exclude: str | None = None,
     watch: dbt.Watch | None = None,
     settings: Settings | None = None,
+    built: Collection[str] | None = None,
 ) -> list[dbt.NodeResult]:
     """Run the models and their tests on Spark; the tables are in `spark_tables`. Raises ModelError and ClusterError."""
     manifest = dbt.parse(paths, SPARK)
     _make_room(manifest, paths, spark)
     with _ansi(), session.server_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
-        return dbt.build(manifest, paths, exclude=exclude, watch=watch, settings=settings, engine=SPARK)
+        return dbt.build(manifest, paths, exclude=exclude, watch=watch, settings=settings, engine=SPARK, built=built)
 
 
 def load(

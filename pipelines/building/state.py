@@ -69,6 +69,11 @@ class Build:
     ignored: dict[str, tuple[Ignored, ...]] = field(default_factory=dict)
     """Files at the source that are not read, by corpus; NO_CORPUS has those that belong to none."""
 
+    @property
+    def landed_corpora(self) -> set[str]:
+        """The corpora with files in this build."""
+        return {file.corpus_id for file in self.landed}
+
     def save(self, paths: WarehousePaths) -> Build:
         """Write the state, all of it or nothing."""
         files.write_atomically(paths.scratch_state, msgspec.json.encode(self))

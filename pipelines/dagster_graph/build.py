@@ -7,8 +7,10 @@ models run.
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,10 +27,12 @@ from pipelines.dagster_graph import configuration
 if TYPE_CHECKING:
     import dagster as dg
 
+    from pipelines.dagster_graph.graph import Graph
+    from pipelines.dagster_graph.instance import AssetEvent
 
-LoadGraph = Callable[[Settings], "dg.JobDefinition"]
-"""A function that returns the job that builds everything. It imports Dagster, so it is called when the other processes
-have started."""
+
+LoadGraph = Callable[[Settings], "Graph"]
+"""A function that returns all assets. It imports Dagster, so it is called when the other processes have started."""
 
 
 def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGraph) -> Summary:
@@ -70,17 +74,41 @@ def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_g
 
 
 def _run_graph(session: Session, load_graph: LoadGraph) -> None:
-    """Run the job `everything` with this session and report it. An error of a step is raised as it is."""
+    """Make all assets with this session and report them. An error of a step is raised as it is."""
     reporter = session.reporter
     with reporter.stage("load", "framework") as stage:
         session.start()
         import dagster as dg
 
-        from pipelines.dagster_graph.instance import report_build
-
-        job = load_graph(session.settings)
+        graph = load_graph(session.settings)
         stage.detail = "Dagster and dbt"
+    from pipelines.dagster_graph.instance import events_of
+
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.ephemeral() as instance:
-        result = job.execute_in_process(run_config=quiet, instance=instance, resources={"session": session})
-        report_build(result, session.paths, reporter.notice)
+        run = functools.partial(dg.materialize, run_config=quiet, instance=instance, resources={"session": session})
+        events = events_of(run([*graph.external, *graph.warehouse]))
+        if events:
+            _finish(session, events, lambda: run([graph.report]))
+
+
+def _finish(session: Session, events: list[AssetEvent], write_site: Callable[[], dg.ExecuteInProcessResult]) -> None:
+    """Write the site about the published build while its events are reported to the kept instance.
+
+    Python does most of the work for the events, and DuckDB for the site. The site itself is reported last.
+    """
+    from pipelines.dagster_graph.instance import events_of, report_build
+
+    written: Future[list[AssetEvent]] = Future()
+
+    def all_events() -> Iterator[AssetEvent]:
+        yield from events
+        yield from written.result()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="history") as pool:
+        pool.submit(report_build, all_events(), session.paths, session.reporter.notice)
+        try:
+            written.set_result(events_of(write_site()))
+        finally:
+            if not written.done():
+                written.set_result([])

@@ -6,6 +6,7 @@ For the concept see https://docs.dagster.io/guides/build/projects-and-components
 from __future__ import annotations
 
 import contextlib
+from typing import NamedTuple
 
 import click
 import dagster as dg
@@ -18,7 +19,7 @@ from dialogue_warehouse.storage import ownership
 from pipelines.building import alerts, dbt
 from pipelines.building.state import PART_REFUSED
 from pipelines.dagster_graph import audit, models, published, raw
-from pipelines.dagster_graph.jobs import EVERYTHING, build_jobs, build_schedules
+from pipelines.dagster_graph.jobs import build_jobs, build_schedules
 from pipelines.dagster_graph.published import REPORT
 from pipelines.dagster_graph.resources import session_resource
 from pipelines.dagster_graph.sensors import build_sensors
@@ -78,8 +79,19 @@ def _selected() -> str | None:
     return context.params.get(option) if context and option else None
 
 
-def assemble(settings: Settings) -> dg.Definitions:
-    """Return the whole graph for these settings. Parses the dbt project, partially where nothing changed.
+class Graph(NamedTuple):
+    """All assets of the warehouse."""
+
+    external: list[dg.AssetSpec]
+    """What others make: the releases, and the last check of the source."""
+    warehouse: list[dg.AssetsDefinition]
+    """Everything up to the published warehouse."""
+    report: dg.AssetsDefinition
+    """The report about it."""
+
+
+def load_graph(settings: Settings) -> Graph:
+    """Return the assets for these settings. Parses the dbt project, partially where nothing changed.
 
     Raises InputError for a folder that cannot be a warehouse.
     """
@@ -88,7 +100,7 @@ def assemble(settings: Settings) -> dg.Definitions:
     corpora = registry.load_corpora()
     model_assets, audit_models = models.model_assets(dbt.parse_and_write(paths))
     audit_asset = audit.audit_asset(list(model_assets.keys))
-    made = [
+    warehouse = [
         *(raw.raw_asset(corpus) for corpus in corpora),
         raw.catalog_asset(corpora),
         model_assets,
@@ -98,23 +110,19 @@ def assemble(settings: Settings) -> dg.Definitions:
         audit_models,
         published.published_asset(list(audit_models.keys)),
     ]
-    report = published.report_asset()
-    jobs = build_jobs(corpora)
+    external = [*(raw.release_spec(corpus, settings) for corpus in corpora), published.checked_spec(settings)]
+    return Graph(external, warehouse, published.report_asset())
+
+
+def assemble(settings: Settings) -> dg.Definitions:
+    """Return the graph with its jobs, schedules, sensors and resources. Raises InputError, as `load_graph` does."""
+    graph = load_graph(settings)
+    jobs = build_jobs(registry.load_corpora())
     return dg.Definitions(
-        assets=[
-            *(raw.release_spec(corpus, settings) for corpus in corpora),
-            published.checked_spec(settings),
-            *made,
-            report,
-        ],
+        assets=[*graph.external, *graph.warehouse, graph.report],
         jobs=jobs,
         schedules=build_schedules(settings),
         sensors=build_sensors(jobs),
-        resources={"session": session_resource(made, report)},
+        resources={"session": session_resource(graph.warehouse, graph.report)},
         executor=dg.in_process_executor,
     )
-
-
-def load_graph(settings: Settings) -> dg.JobDefinition:
-    """Return the job that builds everything for these settings."""
-    return assemble(settings).resolve_job_def(EVERYTHING)

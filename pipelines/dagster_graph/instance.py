@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 POOL = "warehouse"
 """The pool of every step that works on the warehouse."""
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
-"""The published warehouse: the asset that is reported last."""
+"""The published warehouse: the asset that is reported after all that it is made of."""
 RUNS_KEPT = 20
 """Number of newest runs whose events are kept, however they were started: a run is one to three megabytes."""
 BUILDS_SHOWN = 50
@@ -128,16 +128,15 @@ def open_instance(paths: WarehousePaths, report: Callable[[str], None]) -> Gener
         yield instance
 
 
-def report_build(result: dg.ExecuteInProcessResult, paths: WarehousePaths, report: Callable[[str], None]) -> None:
+def report_build(events: Iterable[AssetEvent], paths: WarehousePaths, report: Callable[[str], None]) -> None:
     """Report the assets and checks of a published build to the kept instance.
 
     An error here is only a notice, because the build is published. A build that is killed meanwhile has reported a part
-    of its assets, and not the published warehouse.
+    of its assets, and the published warehouse only if its models and checks are reported.
     """
     try:
         with open_instance(paths, report) as instance:
-            events = events_of(result)
-            is_full = bool(events) and _forget_old_builds(instance)
+            is_full = _forget_old_builds(instance)
             with _kept_open(paths):
                 for event in events:
                     if is_full and isinstance(event, dg.AssetMaterialization):  # its old checks too
@@ -164,13 +163,12 @@ def _kept_open(paths: WarehousePaths) -> Generator[None]:
 def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
     """Return the events of a run without their ties to the run's own instance; `PUBLISHED` is last.
 
-    There are none if the run has published nothing.
+    There are none if the run has made no asset of `published`, because nothing was published.
     """
     made = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
-    if PUBLISHED not in {one.asset_key for one in made}:
+    if not any(one.asset_key.path[0] == PUBLISHED.path[0] for one in made):
         return []
-    made.sort(key=lambda one: one.asset_key == PUBLISHED)
-    *others, last = [
+    materialized = [
         dg.AssetMaterialization(
             one.asset_key,
             description=one.description,
@@ -190,7 +188,12 @@ def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
         )
         for one in result.get_asset_check_evaluations()
     ]
-    return [*others, *checked, last]
+    return sorted([*materialized, *checked], key=_is_published)
+
+
+def _is_published(event: AssetEvent) -> bool:
+    """Tell if an event is the materialization of the published warehouse."""
+    return isinstance(event, dg.AssetMaterialization) and event.asset_key == PUBLISHED
 
 
 def _forget_old_builds(instance: dg.DagsterInstance) -> bool:

@@ -153,11 +153,11 @@ def _landed_now(build: state.Build) -> list[Landed]:
 
 def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
     """Write dbt's own documentation of the published build, of which the report has a copy. Raises InputError."""
-    from dialogue_warehouse.site import dictionary
+    from dialogue_warehouse.reading import catalogue
     from pipelines.building import dbt_docs
 
     with open_published(paths, settings=settings) as con:
-        tables = dictionary.read_tables(con)
+        tables = catalogue.describe_tables(con, has_filling=False)
     try:
         dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs)
     except OSError as error:

@@ -47,7 +47,7 @@ import sys
 from pathlib import Path
 import dagster as dg
 from dialogue_warehouse.paths import WarehousePaths
-from pipelines.dagster_graph.instance import PUBLISHED, report_build
+from pipelines.dagster_graph.instance import PUBLISHED, events_of, report_build
 paths = WarehousePaths(Path(sys.argv[1]))
 paths.root.mkdir()
 @dg.asset(key=PUBLISHED)
@@ -60,7 +60,7 @@ with (paths.root / "filler").open("wb", buffering=0) as filler:
             filler.write(bytes(1 << 16))
     except OSError:
         pass
-report_build(result, paths, print)
+report_build(events_of(result), paths, print)
 """
 """Reports a build to the kept instance on a disk that is full."""
 

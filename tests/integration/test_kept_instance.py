@@ -12,7 +12,7 @@ import pytest
 
 from dialogue_warehouse.paths import WarehousePaths
 from pipelines.dagster_graph import instance as kept
-from pipelines.dagster_graph.instance import PUBLISHED, open_instance, prepare, report_build
+from pipelines.dagster_graph.instance import PUBLISHED, events_of, open_instance, prepare, report_build
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -62,7 +62,7 @@ def test_build_is_shown_by_its_assets_and_checks_but_not_as_a_run(
 ) -> None:
     with open_instance(WarehousePaths(tmp_path), print) as instance:
         assert latest(instance, PUBLISHED) is None
-        report_build(built, WarehousePaths(tmp_path), print)
+        report_build(events_of(built), WarehousePaths(tmp_path), print)
         made = latest(instance, landed.key)
         assert made is not None
         assert made.metadata["rows"].value == 3
@@ -95,12 +95,12 @@ def test_build_that_is_killed_while_it_reports_is_not_shown_as_published(
 
     monkeypatch.setattr(dg.DagsterInstance, "report_runless_asset_event", killed)
     with pytest.raises(KeyboardInterrupt):
-        report_build(built, WarehousePaths(tmp_path), print)
+        report_build(events_of(built), WarehousePaths(tmp_path), print)
     monkeypatch.undo()
     with open_instance(WarehousePaths(tmp_path), print) as instance:
         assert latest(instance, landed.key) is not None
         assert latest(instance, PUBLISHED) is None
-        report_build(built, WarehousePaths(tmp_path), print)
+        report_build(events_of(built), WarehousePaths(tmp_path), print)
         assert latest(instance, PUBLISHED) is not None
 
 
@@ -124,7 +124,7 @@ def test_history_of_the_assets_starts_again_after_many_builds(
         run = run_in(instance)
         seen = []
         for _ in range(7):
-            report_build(built, paths, print)
+            report_build(events_of(built), paths, print)
             shown = [len(instance.fetch_materializations(key, limit=9).records) for key in (PUBLISHED, judged.key)]
             seen.append((*shown, len(check_results(instance)), max(events_kept(paths).values())))
         assert [one[0] for one in seen] == [1, 2, 3, 1, 2, 3, 1]
@@ -143,14 +143,14 @@ def test_storage_that_a_user_has_set_is_used_and_one_that_fails_is_a_notice(
     paths.dagster_yaml.write_text(own)
     prepare(paths)
     capsys.readouterr()  # the notice that it has fewer settings than a new one
-    report_build(built, paths, print)
+    report_build(events_of(built), paths, print)
     assert paths.dagster_yaml.read_text() == own
     assert capsys.readouterr().out == ""
     assert list(elsewhere.rglob("*.db"))
     assert not list(paths.dagster_home.rglob("*.db"))
     for broken in ("storage: nonsense", "storage: [", "storage:\n  postgres:\n    postgres_url:\n      env: NOT_SET\n"):
         paths.dagster_yaml.write_text(broken)
-        report_build(built, paths, print)
+        report_build(events_of(built), paths, print)
         said = capsys.readouterr().out
         assert said.startswith(f"{paths.dagster_home}: the history of this build cannot be kept there: ")
         assert said.count("\n") == 1

@@ -4,11 +4,7 @@
 with
 
 found as (
-    {%- set owners = ['shared'] -%}
-    {%- for corpus, entities in var('corpora').items() if 'rules' in entities -%}
-        {%- do owners.append(corpus) -%}
-    {%- endfor -%}
-    {%- for owner in owners %}
+    {%- for owner in ['shared'] + corpora_with('rules') %}
     select
         rule_id,
         corpus_id,
