@@ -9,12 +9,14 @@
 {% macro union_corpora(entity, computed=[]) -%}
     {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
     {%- set having = corpora_with(entity) -%}
-    {%- if not having -%}
+    {%- if having != corpora_with(entity, built=none) -%}
+    {#- The types of the columns: a conformed model may select NULL without a type where another corpus has a value. #}
 select
     {%- for column in wanted %}
     {{ null_as(model.columns[column].data_type) }} as {{ column }}{{ ',' if not loop.last }}
     {%- endfor %}
 where false
+{{ 'union all' if having }}
     {%- endif -%}
     {%- for corpus in having -%}
     {%- set is_staged = entity in var('staged').get(corpus, []) -%}
@@ -46,9 +48,9 @@ union all
     {{ return(lacking) }}
 {%- endmacro %}
 
-{#- The corpora with this entity, in the order of `vars.corpora`: those with files in this build, or all where
-    `vars.built` does not name them. Raise if no corpus at all has the entity. -#}
-{% macro corpora_with(entity) -%}
+{#- The corpora with this entity, in the order of `vars.corpora`: those of `built`, by default the corpora with files in
+    this build; none: all. Raise if no corpus at all has the entity. -#}
+{% macro corpora_with(entity, built=var('built')) -%}
     {%- set having = [] -%}
     {%- for corpus, entities in var('corpora').items() if entity in entities -%}
         {%- do having.append(corpus) -%}
@@ -56,6 +58,5 @@ union all
     {%- if not having -%}
         {{ exceptions.raise_compiler_error("no corpus has '" ~ entity ~ "'; see vars.corpora") }}
     {%- endif -%}
-    {%- set built = var('built') -%}
     {{ return(having if built is none else having | select('in', built) | list) }}
 {%- endmacro %}

@@ -237,7 +237,9 @@ def _run_models(
             elif spark is None:
                 results = dbt.build(project.manifest, paths, watch=shown, settings=settings, **selection)
             else:
-                results = spark_models.build(paths, spark, watch=shown, settings=settings, built=build.landed_corpora, **selection)
+                results = spark_models.build(
+                    paths, spark, watch=shown, settings=settings, built=build.landed_corpora, **selection
+                )
             ran = [result for result in results if not result.reused_from]
             tests = sum(result.is_test for result in ran)
             stage.counts = {"models": len(ran) - tests, "tests": tests, "reused": len(results) - len(ran)}
@@ -271,7 +273,9 @@ def _build_changed(
 ) -> tuple[list[dbt.NodeResult], state.Build]:
     """Run those models and tests of the warehouse that can give a new result."""
     reuse = reusing.plan(project.written, build, paths, settings)
-    run = functools.partial(dbt.build, project.manifest, paths, watch=watch, settings=settings, built=build.landed_corpora)
+    run = functools.partial(
+        dbt.build, project.manifest, paths, watch=watch, settings=settings, built=build.landed_corpora
+    )
     if reuse.base is None:
         results = run(exclude=dbt.AUDIT_TAG)
     else:

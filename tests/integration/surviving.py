@@ -176,7 +176,14 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
             landed += own
         raw_layer.write_catalog(corpora, landed, paths, settings)
         command = "build" if select else "run"
-        results = dbt.build(dbt.parse(paths), paths, select=select or CORE, exclude=dbt.AUDIT_TAG, command=command)
+        results = dbt.build(
+            dbt.parse(paths),
+            paths,
+            select=select or CORE,
+            exclude=dbt.AUDIT_TAG,
+            command=command,
+            built={file.corpus_id for file in landed},
+        )
         if (error := dbt.failure(results, paths)) is not None:
             return str(error)
         if select is None:

@@ -50,14 +50,15 @@ def test_run_of_the_graph_is_rejected_and_changes_nothing(
     published: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A "Materialize all" in Dagster, with settings from the environment."""
-    from pipelines.dagster_graph.graph import load_graph
+    from pipelines.dagster_graph.graph import assemble
+    from pipelines.dagster_graph.jobs import EVERYTHING
 
     for name in ("SOURCE", "ONLY", "REPLACE"):
         monkeypatch.delenv(f"DIALOGUE_{name}", raising=False)
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(published.root))
     before = readable(published)
     with pytest.raises(InputError, match=r"would replace build .* with less.*--replace"):
-        load_graph(Settings.from_environment()).execute_in_process()
+        assemble(Settings.from_environment()).resolve_job_def(EVERYTHING).execute_in_process()
     assert readable(published) == before
 
 
@@ -66,7 +67,8 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     awkward_releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Regression: "Materialize all", a schedule and a sensor did not check what `build` checks before it begins."""
-    from pipelines.dagster_graph.graph import load_graph
+    from pipelines.dagster_graph.graph import assemble
+    from pipelines.dagster_graph.jobs import EVERYTHING
 
     large = shutil.copytree(awkward_releases, tmp_path / "large")
     with next(large.rglob("*.gz")).open("wb") as file:
@@ -77,7 +79,7 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     paths = WarehousePaths(tmp_path / "warehouse")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
     monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "0.01")
-    job = load_graph(Settings.from_environment())
+    job = assemble(Settings.from_environment()).resolve_job_def(EVERYTHING)
     for source, kind, told in (
         (tmp_path / "nowhere", InputError, "nowhere: no such folder"),
         (tmp_path / "empty", InputError, "empty: no data file of "),

@@ -35,11 +35,20 @@ class Refusal(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return the job that builds everything; its runs read the settings when they begin."""
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return all assets."""
     from pipelines.dagster_graph.graph import load_graph
 
     return load_graph(Settings(warehouse=tmp_path_factory.mktemp("graph")))
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the job that builds everything; its runs read the settings when they begin."""
+    from pipelines.dagster_graph.graph import assemble
+    from pipelines.dagster_graph.jobs import EVERYTHING
+
+    return assemble(Settings(warehouse=tmp_path_factory.mktemp("graph"))).resolve_job_def(EVERYTHING)
 
 
 @pytest.fixture
@@ -51,10 +60,10 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarehousePaths:
     return WarehousePaths(tmp_path / "warehouse")
 
 
-def refused_by_command(job: Any) -> Refusal:
+def refused_by_command(graph: Any) -> Refusal:
     """Return the error of the command `build` with the settings of the environment."""
     with pytest.raises((InputError, CheckError)) as refused:
-        build_warehouse(Settings.from_environment(), Reporter(quiet=True), lambda _: job)
+        build_warehouse(Settings.from_environment(), Reporter(quiet=True), lambda _: graph)
     return Refusal(type(refused.value).__name__, str(refused.value))
 
 
@@ -151,13 +160,20 @@ def count_calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     ],
 )
 def test_run_of_dagster_refuses_what_the_command_refuses(
-    case: str, kind: str, message: str, job: Any, paths: WarehousePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: str,
+    kind: str,
+    message: str,
+    graph: Any,
+    job: Any,
+    paths: WarehousePaths,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Both search the source once and check once that no more is replaced by less."""
     arrange(case, paths, tmp_path, monkeypatch)
     calls = count_calls(monkeypatch)
     with ownership.exclusive(paths) if case == "busy" else contextlib.nullcontext():
-        by_command, of_command = refused_by_command(job), calls.copy()
+        by_command, of_command = refused_by_command(graph), calls.copy()
         calls.clear()
         assert refused_by_dagster(job) == {by_command}
     assert by_command.kind == kind

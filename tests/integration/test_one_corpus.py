@@ -1,0 +1,62 @@
+"""A corpus that is built alone: its rows are those that it has beside other corpora, and no model of another one runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases import finding
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
+from pipelines.building import dbt
+from pipelines.ingestion import raw_layer
+from pipelines.ingestion.lander import Lander
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+LISTED = """
+    select schema_name || '.' || table_name, bool_or(column_name = 'corpus_id')
+    from duckdb_columns()
+    where database_name = 'alone' and list_contains(?, schema_name)
+    group by all
+    order by all
+"""
+
+
+def build_alone(corpus_id: str, source: Path, paths: WarehousePaths) -> list[dbt.NodeResult]:
+    """Land one corpus and run the models; the tables of the others are empty."""
+    landed = []
+    with Lander(paths.raw, Settings()) as lander:
+        for corpus in registry.load_corpora():
+            own = lander.land(finding.find_release(corpus, source)) if corpus.corpus_id == corpus_id else []
+            raw_layer.link_raw(corpus, own, paths)
+            landed += own
+    raw_layer.write_catalog(registry.load_corpora([corpus_id]), landed, paths, Settings())
+    return dbt.build(dbt.parse(paths), paths, exclude=dbt.AUDIT_TAG, built={corpus_id})
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_corpus_has_the_rows_that_it_has_beside_others(
+    corpus_id: str, sample_folder: Path, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    paths = WarehousePaths(tmp_path)
+    results = build_alone(corpus_id, WarehousePaths(sample_folder).sample, paths)
+    assert dbt.failure(results, paths) is None
+    assert {folder for result in results for folder in result.folders} & set(registry.corpus_ids()) == {corpus_id}
+    assert [result.is_test for result in results].count(True) > 50
+
+    compared = 0
+    with duckdb.connect() as con:
+        con.execute(f"attach {literal(str(paths.scratch_database))} as alone (read_only)")
+        con.execute(f"attach {literal(str(sample_warehouse))} as beside (read_only)")
+        for table, is_by_corpus in con.execute(LISTED, [list(PUBLISHED_SCHEMAS)]).fetchall():
+            if is_by_corpus:
+                own = f"from beside.{table} where corpus_id = {literal(corpus_id)}"
+                differing = f"(from alone.{table} except all {own}) union all ({own} except all from alone.{table})"
+                assert con.execute(differing).fetchall() == [], table
+                compared += con.execute(f"select count(*) from alone.{table}").fetchall()[0][0]
+    assert compared > 500
