@@ -83,7 +83,7 @@ class Graph(NamedTuple):
     """All assets of the warehouse."""
 
     external: list[dg.AssetSpec]
-    """What others make: the releases, and the last check of the source."""
+    """Assets that others make: the releases, and the last check of the source."""
     warehouse: list[dg.AssetsDefinition]
     """Everything up to the published warehouse."""
     report: dg.AssetsDefinition
