@@ -22,17 +22,18 @@
 {#- The accounting of a corpus up to its conformed models, one row for each of `entities` (made by `counted`). It is
     a small table, because planning all corpora in one query takes longer than planning them one by one. Each
     relation is read once, however many entities are counted in it, and each subquery is referenced once: Spark
-    would run it twice otherwise. The core table of each entity is stored as `meta` of the model, for
-    `row_accounting`: a conformed model reads no core table. -#}
+    would run it twice otherwise. The core table and the raw entity of each entity are stored as `meta` of the model,
+    for `row_accounting`: a conformed model reads no core table. -#}
 {% macro account(corpus_id, entities) -%}
-{%- set relations, places = [], {} -%}
+{%- set relations, places, records = [], {}, {} -%}
 {%- for entity in entities -%}
     {%- do places.update({entity['entity']: entity['core']}) -%}
+    {%- do records.update({entity['entity']: entity['record_entity']}) -%}
     {%- for layer in ['published', 'staged', 'conformed'] if entity[layer][0] not in relations -%}
         {%- do relations.append(entity[layer][0]) -%}
     {%- endfor -%}
 {%- endfor -%}
-{{ config(materialized='table', meta={'stands_in_core': places}) }}
+{{ config(materialized='table', meta={'stands_in_core': places, 'records': records}) }}
 with
 {% for relation in relations %}
 counts_{{ loop.index0 }} as (
@@ -91,6 +92,24 @@ cross join (
         {%- endfor -%}
     {%- endfor -%}
     {{ return(places) }}
+{%- endmacro %}
+
+{#- Rows of the accounting with zeros, for the corpora that have no files in this build. -#}
+{% macro zero_accounting() -%}
+    {%- set built = corpora_with('accounting') -%}
+    {%- for corpus in corpora_with('accounting', built=none) if execute and corpus not in built -%}
+        {%- set declared = graph.nodes['model.' ~ project_name ~ '.int_' ~ corpus ~ '__accounting'].config.meta -%}
+        {%- for entity, record_entity in declared['records'].items() %}
+    union all
+    select
+        '{{ corpus }}' as corpus_id,
+        '{{ entity }}' as entity,
+        {{ "'" ~ record_entity ~ "'" if record_entity else 'cast(null as string)' }} as record_entity,
+        0 as published,
+        0 as staged,
+        0 as conformed
+        {%- endfor -%}
+    {%- endfor -%}
 {%- endmacro %}
 
 {#- The total number of elements of the lists in `lists`. -#}

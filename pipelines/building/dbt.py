@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import itertools
 import json
 import re
@@ -23,6 +24,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse import environment
+from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import connect, limits, literal
 from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
 from dialogue_warehouse.corpora import registry
@@ -180,6 +182,28 @@ def _copy_whole(source: Path, target: Path) -> None:
         write_atomically(target, content)
 
 
+OF_MACROS = ".macros"
+"""Suffix of the file beside a parse that names the macros with which it was made."""
+
+
+def _hash_of_macros() -> bytes:
+    """Return the hash of all macros of the project."""
+    digest = hashlib.sha256()
+    for path in sorted((DBT_PROJECT / "macros").rglob("*.sql")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest().encode()
+
+
+def _is_parse_with(macros: bytes, parse: Path) -> bool:
+    """Tell if a parse was made with these macros.
+
+    After a change of macros and of a model, dbt keeps the configuration that the old macros gave to other models.
+    """
+    with contextlib.suppress(OSError):
+        return parse.is_file() and read_regular(parse.with_suffix(OF_MACROS)) == macros
+    return False
+
+
 def parse(paths: WarehousePaths, engine: str = DUCKDB) -> Manifest:
     """Parse the project, partially where nothing changed, and write the manifest. Raises ModelError."""
     return parse_and_write(paths, engine).manifest
@@ -193,13 +217,17 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     """
     target = paths.dbt_target if engine == DUCKDB else paths.dbt_target / engine
     last = DBT_LAST_PARSE if engine == DUCKDB else DBT_LAST_PARSE.with_name(f"{engine}_{DBT_LAST_PARSE.name}")
-    kept = target / DBT_LAST_PARSE.name
+    kept, macros = target / DBT_LAST_PARSE.name, _hash_of_macros()
     kept.parent.mkdir(parents=True, exist_ok=True)
-    if not kept.exists():
-        _copy_whole(last, kept)
+    if not _is_parse_with(macros, kept):
+        files.remove(kept)
+        if _is_parse_with(macros, last):
+            _copy_whole(last, kept)
     result = _invoke([*_arguments("parse", DBT_PROJECT, target, engine), "--no-write-json"])
     _raise_interrupt(result.exception)
+    write_atomically(kept.with_suffix(OF_MACROS), macros)
     _copy_whole(kept, last)
+    _copy_whole(kept.with_suffix(OF_MACROS), last.with_suffix(OF_MACROS))
     if not result.success:
         missing = next(pieces.missing_models(DBT_PROJECT), None)
         raise ModelError(missing or f"dbt cannot parse the project: {_told(result.exception, target)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,30 @@ def test_parsed_project_is_written_as_dbt_writes_it(
     written, by_dbt = (json.loads(path.read_bytes()) for path in (paths.dbt_manifest, tmp_path / "by_dbt.json"))
     assert written["metadata"].keys() == by_dbt["metadata"].keys()  # whose values include the time
     assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
+
+
+def test_models_are_read_again_after_macros_and_a_model_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a warehouse of an earlier version kept the configuration that the macros of that version made."""
+    project, paths = tmp_path / "dbt_project", WarehousePaths(tmp_path / "warehouse")
+    shutil.copytree(dbt.DBT_PROJECT, project, ignore=shutil.ignore_patterns("target"))
+    monkeypatch.setattr(dbt, "DBT_PROJECT", project)
+    monkeypatch.setattr(dbt, "DBT_LAST_PARSE", tmp_path / "last" / "partial_parse.msgpack")
+    dbt.parse(paths)
+    macros = project / "macros"
+    for name, old, new in (
+        ("accounting.sql", "'records': records", "'records': records, 'more': 1"),
+        ("union_corpora.sql", "macro corpora_with(entity, ", "macro corpora_with(entity, more=none, "),
+    ):
+        text = (macros / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        (macros / name).write_text(text.replace(old, new), encoding="utf-8")
+    with (project / "models/marts/quality/row_accounting.sql").open("a", encoding="utf-8") as model:
+        model.write("\n")
+    changed = [node.config.meta.get("more") for name, node in dbt.parse(paths).nodes.items() if "__accounting" in name]
+    assert changed
+    assert set(changed) == {1}
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,7 @@ def copy_clone(copy: Path) -> Path:
     """
     command = ["git", "ls-files", "-co", "--exclude-standard"]
     names = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CLONE).stdout.splitlines()
-    for name in (*names, DBT_LAST_PARSE.relative_to(CLONE)):
+    for name in (*names, *(path.relative_to(CLONE) for path in DBT_LAST_PARSE.parent.glob(f"{DBT_LAST_PARSE.stem}.*"))):
         if (CLONE / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(CLONE / name, copy / name)

@@ -18,6 +18,9 @@ from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+BUILDS = ("alone", "beside")
+ACCOUNTING = "quality.row_accounting"
+"""The table with rows of every corpus: zeros for those that are not built."""
 LISTED = """
     select schema_name || '.' || table_name, bool_or(column_name = 'corpus_id')
     from duckdb_columns()
@@ -51,12 +54,18 @@ def test_corpus_has_the_rows_that_it_has_beside_others(
 
     compared = 0
     with duckdb.connect() as con:
-        con.execute(f"attach {literal(str(paths.scratch_database))} as alone (read_only)")
-        con.execute(f"attach {literal(str(sample_warehouse))} as beside (read_only)")
+        for build, database in zip(BUILDS, (paths.scratch_database, sample_warehouse), strict=True):
+            con.execute(f"attach {literal(str(database))} as {build} (read_only)")
         for table, is_by_corpus in con.execute(LISTED, [list(PUBLISHED_SCHEMAS)]).fetchall():
             if is_by_corpus:
-                own = f"from beside.{table} where corpus_id = {literal(corpus_id)}"
-                differing = f"(from alone.{table} except all {own}) union all ({own} except all from alone.{table})"
+                alone, own = (f"from {build}.{table} where corpus_id = {literal(corpus_id)}" for build in BUILDS)
+                differing = f"({alone} except all {own}) union all ({own} except all {alone})"
                 assert con.execute(differing).fetchall() == [], table
-                compared += con.execute(f"select count(*) from alone.{table}").fetchall()[0][0]
+                compared += con.execute(f"select count(*) {alone}").fetchall()[0][0]
+                others = con.execute(f"select distinct corpus_id from alone.{table} where corpus_id <> ?", [corpus_id])
+                assert not others.fetchall() or table == ACCOUNTING
+        accounted = (
+            f"select corpus_id, entity, record_entity from {build}.{ACCOUNTING} order by all" for build in BUILDS
+        )
+        assert con.execute(next(accounted)).fetchall() == con.execute(next(accounted)).fetchall()
     assert compared > 500

@@ -16,6 +16,7 @@ with
 
 accounting as (
     {{ union_corpora('accounting', computed=['quarantined', 'core']) }}
+    {{ zero_accounting() }}
 ),
 {% for table, entities in places.items() %}
 {{ table }}_counts as (
