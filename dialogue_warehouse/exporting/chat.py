@@ -56,6 +56,11 @@ LINES = """
 """Writes lines. The values are JSON already; DuckDB's format for JSON would read and write them once more."""
 Save = Callable[[duckdb.DuckDBPyConnection, str, int, int], Path]
 """Writes the rows of a part of a query, given its number and the number of all parts, and returns the path."""
+TABLES_OF_DIALOGUES = """
+    select table_name
+    from duckdb_columns()
+    where database_name = 'dialogues' and schema_name = 'core' and column_name = 'dialogue_key'
+"""
 SAME_TOOLS = "select dialogue_key, dialogue_key as tool_set from batch"
 """The tools of a dialogue, for a corpus that does not say which dialogues have the same ones."""
 
@@ -120,6 +125,7 @@ def write_parts(
     queries = read_sections(file_of(corpus, MESSAGES_SQL, USUAL), "part")
     if "messages" not in queries:
         raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: no query for messages")
+    tables = [table for (table,) in con.execute(TABLES_OF_DIALOGUES).fetchall()]
     parts = list(_batches(dialogues))
 
     def write_part(
@@ -130,6 +136,7 @@ def write_parts(
             "create temp table batch as select unnest(?::varchar[]) as dialogue_key",
             [[dialogue.key for dialogue in batch]],
         )
+        _narrow(own, tables)
         try:
             _read_batch(own, queries, options)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
@@ -159,6 +166,19 @@ def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
     number = 1 if turns < BATCH_TURNS / 10 else 2 * math.ceil(turns / (2 * BATCH_TURNS))
     for _, batch in itertools.groupby(zip(starts, dialogues, strict=True), key=lambda one: one[0] * number // turns):
         yield [dialogue for _, dialogue in batch]
+
+
+def _narrow(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> None:
+    """Hide the tables of core behind views that have only the rows between the first and the last key of the batch.
+
+    A join with `batch` alone reads every value of a table: DuckDB's statistics do not distinguish such long keys.
+    """
+    [(first, last)] = con.execute("select min(dialogue_key), max(dialogue_key) from batch").fetchall()
+    for table in tables:
+        con.execute(
+            f"create temp view {table} as select * from dialogues.core.{table}"
+            f" where dialogue_key between {literal(first)} and {literal(last)}"
+        )
 
 
 def _read_batch(con: duckdb.DuckDBPyConnection, queries: Mapping[str, str], options: ChatOptions) -> None:
@@ -197,7 +217,7 @@ def _said(query: str, options: ChatOptions) -> str:
         partition by dialogue_key, variant
         order by
             role not in ('system', 'instructions'), turn_index nulls first, role = 'instructions',
-            place nulls last, role, content, call_name, cast(arguments as varchar), turn_key
+            place nulls last, hash(role, content, call_name, arguments, turn_key)
         rows between unbounded preceding and current row
     )
     """

@@ -111,7 +111,7 @@ TOOLS = """
         select *
         from named
         qualify row_number() over (
-            partition by dialogue_key, name order by position, description, cast(parameters as varchar)
+            partition by dialogue_key, name order by position, hash(description, parameters)
         ) = 1
     )
 
@@ -122,7 +122,7 @@ TOOLS = """
             list(
                 json_object(
                     'type', 'function',
-                    'function', json_object('name', name, 'description', description, 'parameters', parameters)
+                    'function', {{'name': name, 'description': description, 'parameters': parameters}}
                 )
                 order by position, name
             ) as tools
@@ -195,10 +195,10 @@ EXAMPLES = """
             dialogue_key, variant, 2 * message as place, turn_keys, role,
             case
                 when call_name is not null then json_object(
-                    'role', 'assistant', 'content', content, 'tool_calls', json_array(json_object(
-                        'id', call_id, 'type', 'function',
-                        'function', json_object('name', call_name, 'arguments', {arguments})
-                    )){mark}
+                    'role', 'assistant', 'content', content, 'tool_calls', [{{
+                        'id': call_id, 'type': 'function',
+                        'function': {{'name': call_name, 'arguments': {arguments}}}
+                    }}]{mark}
                 )
                 when role = 'assistant' then json_object('role', role, 'content', content{mark})
                 else json_object('role', role, 'content', content{no_mark})

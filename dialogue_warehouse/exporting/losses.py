@@ -189,7 +189,7 @@ def _count_table(
 def _states(names: list[str], entry: Table, merged: set[str]) -> dict[str, str]:
     """Return the conditions that decide what happens to the values of a row, each with its name.
 
-    `has_turn`: the key of its turn is in `source`. The key of its dialogue is, if it is reached.
+    If a row `is_reached`, the key of its dialogue is in `source`; if it also `has_turn`, the key of its turn is.
     """
     states = {f"kept_{number}": kept.condition() for number, kept in enumerate(entry.kept)}
     states |= {
@@ -201,7 +201,7 @@ def _states(names: list[str], entry: Table, merged: set[str]) -> dict[str, str]:
     reached = f"coalesce(rows.{key} in (select dialogue_key from exported_dialogues), false)" if key else HAS_EXAMPLES
     states["is_reached"] = reached
     if {"dialogue_key", "turn_key"} <= set(names):
-        states["has_turn"] = f"{reached} and rows.turn_key not in (select turn_key from left_out_turns)"
+        states["has_turn"] = "rows.turn_key not in (select turn_key from left_out_turns)"
     return states
 
 
@@ -215,10 +215,10 @@ def _own_rows(table: str, names: list[str]) -> str:
 
 
 def _state_of_key(name: str, names: list[str]) -> list[str]:
-    """Return the state in which a column is in `source` of every example; none for a column that is never there."""
+    """Return the condition under which a column is in `source` of every example; none if it is never there."""
     if "dialogue_key" not in names:
         return []
-    return ["is_reached"] if name in IN_SOURCE else ["has_turn"] if name == "turn_key" else []
+    return ["is_reached"] if name in IN_SOURCE else ["(is_reached and has_turn)"] if name == "turn_key" else []
 
 
 def _fate(name: str, place: str | None, numbers: list[int], why: str) -> dict[str, Any]:

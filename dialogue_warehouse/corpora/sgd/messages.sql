@@ -162,23 +162,31 @@ intents as (
     from dim_intents as intents
     where intents.corpus_id = 'sgd'
     group by intents.split, intents.service, intents.intent
+),
+
+-- A few rows, so that the JSON is made once, not for each dialogue.
+described as materialized (
+    select
+        intents.*,
+        json_object(
+            'type', 'object',
+            'properties', coalesce(to_json(parameters.properties), '{}'),
+            'required', coalesce(parameters.required, [])
+        ) as parameters
+    from intents
+    left join parameters
+        on
+            intents.split = parameters.split
+            and intents.service = parameters.service
+            and intents.intent = parameters.intent
 )
 
 select
     services.dialogue_key,
-    services.position * 1000 + intents.position as position,
-    intents.service || '_' || intents.intent as name,
-    intents.description,
-    json_object(
-        'type', 'object',
-        'properties', coalesce(to_json(parameters.properties), '{}'),
-        'required', coalesce(parameters.required, [])
-    ) as parameters
+    services.position * 1000 + described.position as position,
+    described.service || '_' || described.intent as name,
+    described.description,
+    described.parameters
 from dim_dialogue_services as services
 semi join batch on services.dialogue_key = batch.dialogue_key
-inner join intents on services.split = intents.split and services.service = intents.service
-left join parameters
-    on
-        intents.split = parameters.split
-        and intents.service = parameters.service
-        and intents.intent = parameters.intent
+inner join described on services.split = described.split and services.service = described.service
