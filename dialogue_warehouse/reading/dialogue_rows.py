@@ -49,7 +49,7 @@ ONLY_WITH = {
 """The queries that are needed only if another one has rows, or if `head` has a value in a column."""
 
 
-_statements: dict[str, duckdb.Statement] = {}
+_statements: dict[tuple[str, bool], duckdb.Statement] = {}
 """The queries as DuckDB has parsed them, once for all dialogues of this process."""
 
 
@@ -84,17 +84,18 @@ def read_batch(connections: Sequence[Connection], keys: Sequence[str]) -> Batch:
     idle: SimpleQueue[Connection] = SimpleQueue()
     for con in connections:
         idle.put(con)
-    asked_for = parameters_of(keys)
+    is_one = len(keys) == 1
+    queries, asked_for = QUERIES[is_one], parameters_of(keys, is_one)
 
     def read(name: str) -> list[Any]:
         con = idle.get()
         try:
-            return _read(con, name, asked_for)
+            return _read(con, name, is_one, asked_for)
         finally:
             idle.put(con)
 
     with _explained(), _mapping(len(connections)) as each:
-        first = [name for name in QUERIES if name not in ONLY_WITH]
+        first = [name for name in queries if name not in ONLY_WITH]
         found = dict(zip(first, each(read, first), strict=True))
         there = {name for name, rows in found.items() if rows}
         there |= {column for head in found["head"] for column, value in head.items() if value is not None}
@@ -102,17 +103,18 @@ def read_batch(connections: Sequence[Connection], keys: Sequence[str]) -> Batch:
         found |= zip(needed, each(read, needed), strict=True)
     heads = {head["dialogue_key"]: head for head in found.pop("head")}
     many = {name: found.pop(name, []) for name in MANY}
-    of = {name: _grouped(found.get(name, ()), "dialogue_key") for name in QUERIES}
+    of = {name: _grouped(found.get(name, ()), "dialogue_key") for name in queries}
     rows = [Rows(heads[key], {name: of[name].get(key, []) for name in of}) for key in keys if key in heads]
     return Batch(rows, many)
 
 
-def _read(con: Connection, name: str, asked_for: dict[str, Any]) -> list[Any]:
-    if name not in _statements:
-        (_statements[name],) = con.extract_statements(QUERIES[name])
+def _read(con: Connection, name: str, is_one: bool, asked_for: dict[str, Any]) -> list[Any]:
+    if (name, is_one) not in _statements:
+        (_statements[name, is_one],) = con.extract_statements(QUERIES[is_one][name])
+    statement = _statements[name, is_one]
     if name not in MANY:
-        return read_rows(con, _statements[name], asked_for)
-    rows = con.execute(_statements[name], asked_for).fetchall()
+        return read_rows(con, statement, asked_for)
+    rows = con.execute(statement, asked_for).fetchall()
     return [(*row[:-1], PARTS[name].decode(row[-1])) for row in rows] if name in PARTS else rows
 
 

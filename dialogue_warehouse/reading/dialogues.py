@@ -262,12 +262,12 @@ def _violation(row: Row) -> dialogue_parts.Violation:
 
 
 def _mark(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: str, row: Row) -> dialogue_parts.Mark:
+    keys = set(keys_of(dialogue))
     return dialogue_parts.Mark(
         key=key,
         table=f"core.{table}",
         shown_key=next(
-            (shown for shown in (shown_key(table, key, row), row.get("turn_key")) if shown in set(keys_of(dialogue))),
-            dialogue.key,
+            (shown for shown in (shown_key(table, key, row), row.get("turn_key")) if shown in keys), dialogue.key
         ),
         turn_index=row.get("turn_index"),
         json_pointer=_pointer(con, dialogue, table, key),
@@ -294,18 +294,24 @@ def shown_key(table: str, key: str, row: Row) -> str:
     return key
 
 
+HAVE_KEYS = (list, tuple, dialogue_parts.Dialogue, dialogue_parts.Part)
+"""What can have keys in it."""
+
+
 def keys_of(part: Any) -> Iterator[str]:
     """Yield the keys of everything that a dialogue shows."""
     if isinstance(part, list | tuple):
         for element in part:
-            yield from keys_of(element)
-    elif isinstance(part, dialogue_parts.Dialogue | dialogue_parts.Part):
+            if isinstance(element, HAVE_KEYS):  # a dialogue has thousands of parts and values
+                yield from keys_of(element)
+    elif isinstance(part, HAVE_KEYS):
         is_whole = isinstance(part, dialogue_parts.Dialogue)
         for name in (field.name for field in fields(part)) if is_whole else part.__struct_fields__:
             value = getattr(part, name)
             if name in ("key", "vote_key", "response_key") and value is not None:
                 yield value
-            yield from keys_of(value)
+            if isinstance(value, HAVE_KEYS):
+                yield from keys_of(value)
 
 
 def _scenario(rows: Rows) -> dialogue_parts.Scenario | None:
