@@ -12,6 +12,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogues, search
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogue_queries import asked, parameters_of
+from dialogue_warehouse.reading.dialogue_rows import Found, read_found
 from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.search import Index, Pieces, place_of
 from dialogue_warehouse.site import rendering
@@ -243,6 +244,11 @@ def facets(index: Index, wanted: Wanted, matches: Matches) -> dict[str, list[dic
     return {kind: group if len(index.labels[kind]) > 1 else [] for kind, group in found.items()}
 
 
+def prepare(build: Build, con: Connection) -> Found:
+    """Return which queries find rows for which corpora, once for a build."""
+    return build.kept.get("found by", lambda: read_found(con))
+
+
 def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return what the page shows. Raises InputError for a key without a row."""
     index, wanted, error = build.index(con), wanted_by(parameters), None
@@ -250,8 +256,9 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         matches = match(index, wanted)
     except InputError as refused:
         error, matches = str(refused), match(index, replace(wanted, said="", order="published"))
-    dialogue = dialogues.read_dialogue(con, wanted.key) if wanted.key else None
-    other = dialogues.read_dialogue(con, wanted.against) if wanted.key and wanted.against else None
+    found_by = prepare(build, con) if wanted.key else None
+    dialogue = dialogues.read_dialogue(con, wanted.key, found_by) if wanted.key else None
+    other = dialogues.read_dialogue(con, wanted.against, found_by) if wanted.key and wanted.against else None
     place = None
     if dialogue is not None:
         opened = index.numbers[dialogue.key]
