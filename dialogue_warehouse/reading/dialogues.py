@@ -13,7 +13,7 @@ import msgspec
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogue_parts
 from dialogue_warehouse.reading.connection import Connection, another
-from dialogue_warehouse.reading.dialogue_rows import Batch, Result, Rows, read_batch
+from dialogue_warehouse.reading.dialogue_rows import Batch, Found, Result, Rows, read_batch
 from dialogue_warehouse.reading.findings import Row, find_row, read_rows
 
 Steps = dict[str, tuple[int, ...]]
@@ -22,7 +22,7 @@ Parts = dict[str, list[Any]]
 """Parts of one kind, by the key of their turn."""
 
 
-def steps_of_acts(steps: list[Row], guideline_key: str | None) -> Steps:
+def steps_of_acts(steps: list[Row], guideline_key: str) -> Steps:
     """Map each act to the steps of the guideline that require it."""
     found: Steps = {}
     for step in steps:
@@ -48,7 +48,10 @@ def turns_of(
 ) -> dict[str, list[dialogue_parts.Turn]]:
     """Return the turns of each dialogue in order."""
     read = Annotations(batch.many)
-    steps = {key: steps_of_acts(one.of["steps"], one.head["guideline_key"]) for key, one in rows.items()}
+    steps = {
+        key: steps_of_acts(one.of["steps"], one.guideline["guideline_key"]) if one.guideline else {}
+        for key, one in rows.items()
+    }
     selections = {key: _selections(one) for key, one in rows.items() if one.of["selections"]}
     candidates = {key: _candidates(one) for key, one in rows.items() if one.of["candidates"]}
     turns: dict[str, list[dialogue_parts.Turn]] = {key: [] for key in rows}
@@ -153,8 +156,8 @@ SHOWN_AS = {
 """By kind of annotation: the separator of its part in the key, and the rest of the key of the part that shows it."""
 
 
-def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
-    """Read the dialogue of a key, with the row of the key marked.
+def read_dialogue(con: Connection, key: str, found_by: Found | None = None) -> dialogue_parts.Dialogue:
+    """Read the dialogue of a key, with the row of the key marked; `found_by` is what `read_found` returns.
 
     Raises InputError for a key without a row, and for a table whose rows belong to no dialogue.
     """
@@ -164,7 +167,7 @@ def read_dialogue(con: Connection, key: str) -> dialogue_parts.Dialogue:
         raise InputError(
             f"core.{table} has '{key}', which does not belong to a dialogue: `trace` shows where it comes from"
         )
-    dialogue = next(read_dialogues(con, [dialogue_key]))
+    dialogue = next(_dialogues(read_batch([con], [dialogue_key], found_by)))
     if key == dialogue_key:
         return dialogue
     return replace(dialogue, mark=_mark(con, dialogue, table, key, row))
@@ -262,12 +265,12 @@ def _violation(row: Row) -> dialogue_parts.Violation:
 
 
 def _mark(con: Connection, dialogue: dialogue_parts.Dialogue, table: str, key: str, row: Row) -> dialogue_parts.Mark:
+    keys = set(keys_of(dialogue))
     return dialogue_parts.Mark(
         key=key,
         table=f"core.{table}",
         shown_key=next(
-            (shown for shown in (shown_key(table, key, row), row.get("turn_key")) if shown in set(keys_of(dialogue))),
-            dialogue.key,
+            (shown for shown in (shown_key(table, key, row), row.get("turn_key")) if shown in keys), dialogue.key
         ),
         turn_index=row.get("turn_index"),
         json_pointer=_pointer(con, dialogue, table, key),
@@ -294,18 +297,24 @@ def shown_key(table: str, key: str, row: Row) -> str:
     return key
 
 
+HAVE_KEYS = (list, tuple, dialogue_parts.Dialogue, dialogue_parts.Part)
+"""The types of values that can have keys in them."""
+
+
 def keys_of(part: Any) -> Iterator[str]:
     """Yield the keys of everything that a dialogue shows."""
     if isinstance(part, list | tuple):
         for element in part:
-            yield from keys_of(element)
-    elif isinstance(part, dialogue_parts.Dialogue | dialogue_parts.Part):
+            if isinstance(element, HAVE_KEYS):  # a dialogue has thousands of parts and values
+                yield from keys_of(element)
+    elif isinstance(part, HAVE_KEYS):
         is_whole = isinstance(part, dialogue_parts.Dialogue)
         for name in (field.name for field in fields(part)) if is_whole else part.__struct_fields__:
             value = getattr(part, name)
             if name in ("key", "vote_key", "response_key") and value is not None:
                 yield value
-            yield from keys_of(value)
+            if isinstance(value, HAVE_KEYS):
+                yield from keys_of(value)
 
 
 def _scenario(rows: Rows) -> dialogue_parts.Scenario | None:
@@ -328,18 +337,18 @@ def _scenario(rows: Rows) -> dialogue_parts.Scenario | None:
 
 
 def _guideline(rows: Rows, turns: tuple[dialogue_parts.Turn, ...]) -> dialogue_parts.Guideline | None:
-    head = rows.head
-    if head["guideline_key"] is None:
+    guideline = rows.guideline
+    if guideline is None:
         return None
     taken: dict[str | None, list[int]] = defaultdict(list)
     for turn in turns:
         for act in turn.acts:
             taken[act.act].append(turn.index)
     return dialogue_parts.Guideline(
-        key=head["guideline_key"],
-        flow=head["flow_title"],
-        subflow=head["subflow_title"],
-        instructions=tuple(head["instructions"] or ()),
+        key=guideline["guideline_key"],
+        flow=guideline["flow_title"],
+        subflow=guideline["subflow_title"],
+        instructions=tuple(guideline["instructions"] or ()),
         steps=tuple(
             dialogue_parts.Step(
                 index=row["step_index"],
@@ -350,12 +359,12 @@ def _guideline(rows: Rows, turns: tuple[dialogue_parts.Turn, ...]) -> dialogue_p
                 subtext=tuple(row["subtext"] or ()),
                 taken_in=tuple(taken.get(row["act"], ())) if row["act"] else (),
             )
-            for row in rows.by("steps", "guideline_key")[head["guideline_key"]]
+            for row in rows.by("steps", "guideline_key")[guideline["guideline_key"]]
         ),
-        conformance=head["conformance"],
+        conformance=guideline["conformance"],
         prescribed_acts=tuple(row["act"] for row in rows.of["prescribed"]),
-        missing_acts=tuple(head["missing_acts"] or ()),
-        extra_acts=tuple(head["extra_acts"] or ()),
+        missing_acts=tuple(guideline["missing_acts"] or ()),
+        extra_acts=tuple(guideline["extra_acts"] or ()),
     )
 
 

@@ -52,25 +52,17 @@ class TraceError(InputError):
 
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     """Return the table and the row of a key. Raises TraceError with the nearest keys if there is none."""
-    present = {
-        name
-        for (name,) in con.execute(
-            "select table_name from information_schema.tables where table_schema = 'core'"
-        ).fetchall()
-    }
-    tables = {table: column for table, column in KEYED_TABLES.items() if table in present}
     dialogue_key = "/".join(key.split("/")[:SEGMENTS])
     if dialogue_key != key:  # the key of the dialogue lets DuckDB skip most of a table
-        for table, column in tables.items():
+        for table, column in KEYED_TABLES.items():
             if table.startswith("fct_"):
-                query = f"select * from core.{table} where dialogue_key = ? and {column} = ?"
-                if rows := read_rows(con, query, [dialogue_key, key]):
+                where = f"dialogue_key = ? and {column} = ?"
+                if rows := _rows_of(con, table, where, [dialogue_key, key]):
                     return table, rows[0]
-    for table, column in tables.items():
-        rows = read_rows(con, f"select * from core.{table} where {column} = ?", [key])
-        if rows:
+    for table, column in KEYED_TABLES.items():
+        if rows := _rows_of(con, table, f"{column} = ?", [key]):
             return table, rows[0]
-    raise TraceError(f"no row has the key '{key}'{_nearest(con, tables, key)}")
+    raise TraceError(f"no row has the key '{key}'{_nearest(con, key)}")
 
 
 def read_rows(
@@ -82,8 +74,18 @@ def read_rows(
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def _nearest(con: Connection, tables: dict[str, str], key: str) -> str:
+def _rows_of(con: Connection, table: str, where: str, parameters: Sequence[Any]) -> list[Row]:
+    """Return the rows of a table of core for which a condition holds; none if the build lacks the table."""
+    try:
+        return read_rows(con, f"select * from core.{table} where {where}", parameters)
+    except duckdb.CatalogException:
+        return []
+
+
+def _nearest(con: Connection, key: str) -> str:
     """Name the longest beginning of the key that is a key, and the keys below it; else a similar dialogue."""
+    names = con.execute("select table_name from information_schema.tables where table_schema = 'core'").fetchall()
+    tables = {table: column for table, column in KEYED_TABLES.items() if (table,) in names}
     every_key = " union all ".join(
         f"select '{table}' as name, {column} as found from core.{table}" for table, column in tables.items()
     )

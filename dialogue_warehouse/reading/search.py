@@ -117,6 +117,16 @@ class Index:
         counts = {label: (dialogues & among).bit_count() for label, dialogues in self.labels.get(kind, {}).items()}
         return {label: count for label, count in counts.items() if count}
 
+    def label_of_each(self, kind: str, numbers: Iterable[int]) -> dict[int, str]:
+        """Return the label of each of these dialogues, of a kind of which a dialogue has at most one."""
+        among, found = set_of(numbers), {}
+        for label, dialogues in self.labels.get(kind, {}).items():
+            rest = dialogues & among
+            while rest:
+                found[rest.bit_length() - 1] = label
+                rest ^= 1 << (rest.bit_length() - 1)
+        return found
+
 
 def set_of(numbers: Iterable[int]) -> int:
     """Return the set of these dialogues."""
@@ -129,8 +139,10 @@ def set_of(numbers: Iterable[int]) -> int:
     return int.from_bytes(bits, "little")
 
 
-def numbers_of(dialogues: int) -> list[int]:
+def numbers_of(dialogues: int) -> Sequence[int]:
     """Return the numbers of a set of dialogues in their order."""
+    if dialogues & (dialogues + 1) == 0:  # all from the first one on
+        return range(dialogues.bit_length())
     bits = bin(dialogues)[:1:-1]
     return [number for number, bit in enumerate(bits) if bit == "1"]
 

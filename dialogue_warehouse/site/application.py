@@ -123,6 +123,7 @@ class Site:
         """Yield what is read in advance, in parts: a reader never waits for more than one of them."""
         yield lambda build, _: self._kept(build, "index.html")
         yield lambda build, con: build.index(con)
+        yield finding.prepare
         for part in ("rules", "claims", "suites"):
             yield lambda build, _, part=part: getattr(build.reading, part)
         yield browsing.prepare

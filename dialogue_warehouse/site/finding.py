@@ -12,6 +12,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogues, search
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.dialogue_queries import asked, parameters_of
+from dialogue_warehouse.reading.dialogue_rows import Found, read_found
 from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.search import Index, Pieces, place_of
 from dialogue_warehouse.site import rendering
@@ -91,7 +92,7 @@ def wanted_by(parameters: QueryParams) -> Wanted:
 class Matches:
     """The dialogues that match, in their order."""
 
-    numbers: list[int]
+    numbers: Sequence[int]
     chosen: dict[str, int]
     """By kind, the set of dialogues that match everything but the labels of this kind: the counts beside its labels."""
     places: dict[int, int] = field(default_factory=dict)
@@ -109,8 +110,8 @@ def match(index: Index, wanted: Wanted) -> Matches:
         said, places, is_ranked = found.dialogues, found.first, found.is_ranked
     labels = {kind: chosen for kind, chosen in wanted.labels.items() if chosen}
     numbers = search.numbers_of(said & index.labelled(labels))
-    among = set(numbers)
     if wanted.said:
+        among = set(numbers)
         hits = sum(place >> TURN_BITS in among for place in found.places) if labels else len(found.places)
     chosen = {
         kind: said & index.labelled({other: some for other, some in labels.items() if other != kind}) for kind in KINDS
@@ -124,7 +125,7 @@ def match(index: Index, wanted: Wanted) -> Matches:
     return Matches(ordered, chosen, places, hits, is_ranked)
 
 
-def _ordered(index: Index, numbers: list[int], order: str) -> list[int]:
+def _ordered(index: Index, numbers: Sequence[int], order: str) -> Sequence[int]:
     known = index.dialogues
     if order in ("longest", "shortest"):
         return sorted(numbers, key=lambda one: known[one].turn_count, reverse=order == "longest")
@@ -153,15 +154,14 @@ class Line:
     is_open: bool
 
 
-TASKS = f"select dialogue_key, task from core.dim_dialogues where {asked()}"
 FIRST = f"""
     select
         dialogue_key,
-        turn_index,
-        left(utterance, 400) as utterance
+        min(turn_index) as turn_index,
+        arg_min(left(utterance, 400), turn_index) as utterance
     from core.fct_turns
     where {asked()} and utterance is not null and turn_index < 1 << {TURN_BITS}
-    qualify row_number() over (partition by dialogue_key order by turn_index) = 1
+    group by dialogue_key
 """
 
 
@@ -169,8 +169,8 @@ FIRST = f"""
 class Texts:
     """The texts of a part of the list, by the numbers of its dialogues."""
 
-    tasks: dict[str, str | None]
-    """The task of each, by key."""
+    tasks: dict[int, str]
+    """The task of each that has one."""
     turns: dict[int, int]
     """The turn of the best hit, or of the first utterance."""
     pieces: dict[int, Pieces]
@@ -181,13 +181,13 @@ def read_texts(con: Connection, index: Index, said: str, places: dict[int, int],
     """Read the best hits of these dialogues, or their first utterances."""
     if not numbers:
         return Texts({}, {}, {})
-    keys = [index.dialogues[one].key for one in numbers]
-    tasks = dict(con.execute(TASKS, parameters_of(keys)).fetchall())
+    tasks = index.label_of_each("task", numbers)
     if places:
         found = search.read_utterances(con, index, [places[one] for one in numbers])
         texts = {place >> TURN_BITS: (place_of(place)[1], text) for place, (_, text) in found.items()}
         pieces = dict(zip(texts, search.mark([text for _, text in texts.values()], said), strict=True))
     else:
+        keys = [index.dialogues[one].key for one in numbers]
         first = {row["dialogue_key"]: row for row in read_rows(con, FIRST, parameters_of(keys))}
         texts = {
             one: (row["turn_index"], row["utterance"])
@@ -216,7 +216,7 @@ def lines(index: Index, wanted: Wanted, matches: Matches, numbers: Sequence[int]
                 known.turn_count,
                 known.defect_count,
                 known.began,
-                texts.tasks.get(known.key),
+                texts.tasks.get(one),
                 is_open,
             )
         )
@@ -244,6 +244,11 @@ def facets(index: Index, wanted: Wanted, matches: Matches) -> dict[str, list[dic
     return {kind: group if len(index.labels[kind]) > 1 else [] for kind, group in found.items()}
 
 
+def prepare(build: Build, con: Connection) -> Found:
+    """Return which queries find rows for which corpora, once for a build."""
+    return build.kept.get("found by", lambda: read_found(con))
+
+
 def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return what the page shows. Raises InputError for a key without a row."""
     index, wanted, error = build.index(con), wanted_by(parameters), None
@@ -251,8 +256,9 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         matches = match(index, wanted)
     except InputError as refused:
         error, matches = str(refused), match(index, replace(wanted, said="", order="published"))
-    dialogue = dialogues.read_dialogue(con, wanted.key) if wanted.key else None
-    other = dialogues.read_dialogue(con, wanted.against) if wanted.key and wanted.against else None
+    found_by = prepare(build, con) if wanted.key else None
+    dialogue = dialogues.read_dialogue(con, wanted.key, found_by) if wanted.key else None
+    other = dialogues.read_dialogue(con, wanted.against, found_by) if wanted.key and wanted.against else None
     place = None
     if dialogue is not None:
         opened = index.numbers[dialogue.key]

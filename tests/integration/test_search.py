@@ -110,6 +110,17 @@ def test_labels_are_counted_as_sql_counts_them(con: duckdb.DuckDBPyConnection, i
     assert index.counts(kind, among) == Counter(name for name, key in pairs if key in evens)
 
 
+def test_every_dialogue_has_the_task_that_is_published(con: duckdb.DuckDBPyConnection, index: search.Index) -> None:
+    every = search.numbers_of(index.all)
+    assert list(every) == list(range(len(index.dialogues)))
+    tasks = {key: task for task, key in rows(con, LABELS["task"]) if task is not None}
+    assert {index.dialogues[one].key: task for one, task in index.label_of_each("task", every).items()} == tasks
+    odd = every[1::2]
+    found = index.label_of_each("task", odd)
+    assert {one: task for one, task in index.label_of_each("task", every).items() if one in odd} == found != {}
+    assert search.numbers_of(0) == search.numbers_of(search.set_of([])) == range(0)
+
+
 def test_labels_of_one_kind_add_up_and_of_two_kinds_narrow(index: search.Index) -> None:
     first, second = list(index.labels["corpus"])[:2]
     both = index.labelled({"corpus": [first, second]})

@@ -23,6 +23,8 @@ from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
 from dialogue_warehouse.reading.dialogue_parts import marked
+from dialogue_warehouse.reading.dialogue_queries import SOME
+from dialogue_warehouse.reading.dialogue_rows import read_found
 from dialogue_warehouse.reading.findings import KEYED_TABLES
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import rendering
@@ -206,6 +208,14 @@ def test_rule_has_the_title_that_its_own_corpus_gives_it(built: Built) -> None:
     for dialogue in (*built.some_dialogues, *dialogues.read_dialogues(built.con, keys)):
         for case in (*dialogue.violations, *(one for turn in dialogue.turns for one in turn.violations)):
             assert case.title == titles[dialogue.key, case.rule]
+
+
+def test_nothing_is_missing_without_the_queries_that_find_nothing(built: Built) -> None:
+    found_by = read_found(built.con)
+    asked = {(name, corpus) for name in SOME for corpus in built.column("select corpus_id from core.dim_corpora")}
+    assert found_by < asked  # some are left out
+    for dialogue in built.some_dialogues:
+        assert dialogues.read_dialogue(built.con, dialogue.key, found_by) == dialogue
 
 
 def test_a_key_of_every_kind_is_shown_in_its_dialogue(built: Built) -> None:
