@@ -110,6 +110,7 @@ class Warehouse:
         corpus: str | Iterable[str] | None = None,
         verdict: Literal["reproduced", "refuted", "vacuous", "source_absent", "not_checkable"] | None = None,
         unexpected: bool = False,
+        claim: str | None = None,
     ) -> duckdb.DuckDBPyRelation:
         """Return the claims of the corpora's documents, each with the number in the data and a verdict.
 
@@ -121,9 +122,19 @@ class Warehouse:
             Only claims with this verdict: `reproduced`, `refuted`, `vacuous`, `source_absent` or `not_checkable`.
         unexpected
             Only claims whose verdict or number is not the recorded one.
+        claim
+            Only the claim with this id.
+
+        Raises
+        ------
+        InputError
+            If there is no such corpus, verdict or claim.
         """
         arguments.refuse_other("verdict", verdict, VERDICTS)
-        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, detail="whole"))
+        if claim is not None:
+            with self._opened.another() as con, in_words_of_python():
+                findings.refuse_unknown_claim(con, arguments.text("claim", claim))
+        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, "whole", claim))
 
     def violations(
         self, *, corpus: str | Iterable[str] | None = None, rule: str | None = None, summary: bool = False

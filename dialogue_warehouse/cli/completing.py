@@ -1,4 +1,4 @@
-"""Names that a shell completes: tables, corpora, rules, kept builds, and keys of dialogues.
+"""Names that a shell completes: tables, corpora, claims, rules, kept builds, and keys of dialogues.
 
 They are those of the warehouse that the command is about. If it cannot be read, there are none.
 """
@@ -43,6 +43,11 @@ def tables(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> 
         for kind in ("table", "view")
     )
     return _found(ctx, listed, incomplete)
+
+
+def claims(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the claims."""
+    return _found(ctx, "select claim_id from quality.claims", incomplete)
 
 
 def rules(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

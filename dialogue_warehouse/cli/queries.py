@@ -214,13 +214,16 @@ def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -
 
 
 @cli.command()
+@click.option("--claim", shell_complete=completing.claims, help="Only this claim, such as S01.")
 @click.option("--verdict", type=click.Choice(VERDICTS), help="Only claims with this verdict.")
 @click.option("--unexpected", is_flag=True, help="Only claims whose verdict or number is not the recorded one.")
 @verbose_option("Add who is quoted, the number of rows and the description.")
 @result_options
 @corpora_option
 @place_option
-def claims(verdict: str | None, unexpected: bool, verbose: bool, form: str | None, **options: Any) -> None:
+def claims(
+    claim: str | None, verdict: str | None, unexpected: bool, verbose: bool, form: str | None, **options: Any
+) -> None:
     """Show what the documents claim, and what the data say.
 
     --json and --csv have all columns: quote, document, SQL of the measurement, explanation.
@@ -230,8 +233,9 @@ def claims(verdict: str | None, unexpected: bool, verbose: bool, form: str | Non
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
-    text = findings.claims_query(settings.only, verdict, unexpected, _detail(form, verbose))
+    text = findings.claims_query(settings.only, verdict, unexpected, _detail(form, verbose), claim)
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        findings.refuse_unknown_claim(con, claim, settings.warehouse)
         result = run_query(con, text)
         printing.print_result(result, form, pager=_page)
         if not result.count():

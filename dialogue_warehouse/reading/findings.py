@@ -168,13 +168,17 @@ RULES: dict[Detail, str] = {
 """The columns of rules with their numbers of cases."""
 
 
-def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: bool, detail: Detail) -> str:
-    """Return the query of claims with their verdicts, limited to corpora, a verdict, or unexpected verdicts."""
+def claims_query(
+    corpora: Iterable[str], verdict: str | None, only_unexpected: bool, detail: Detail, claim: str | None = None
+) -> str:
+    """Return the query of claims with their verdicts, limited to corpora, a verdict, unexpected ones, or one claim."""
     conditions = _of_corpora("claims.corpus_id", corpora)
     if verdict:
         conditions.append(f"checks.verdict = {literal(verdict)}")
     if only_unexpected:
         conditions.append("not checks.is_as_recorded")
+    if claim:
+        conditions.append(f"claims.claim_id = {literal(claim)}")
     return f"""
         select {CLAIMS[detail]}
         from quality.claims as claims
@@ -183,6 +187,12 @@ def claims_query(corpora: Iterable[str], verdict: str | None, only_unexpected: b
         {_where(conditions)}
         order by claims.corpus_id, claims.claim_id
     """
+
+
+def refuse_unknown_claim(con: Connection, claim: str | None, warehouse: Path | None = None) -> None:
+    """Raise InputError for a claim that the published build lacks."""
+    if claim and not con.execute("select 1 from quality.claims where claim_id = ?", [claim]).fetchone():
+        raise InputError(f"there is no claim '{claim}'; `{command('claims', warehouse=warehouse)}` lists all claims")
 
 
 def verdicts(con: Connection, corpora: Iterable[str]) -> str:

@@ -44,6 +44,7 @@ def completed(folder: Path, *words: str) -> list[str]:
         (("restore", "--corpus", "ab"), ["abcd"]),
         (("score", "--corpus", "t"), ["taskmaster1"]),
         (("violations", "--rule", "double"), ["double_blank"]),
+        (("claims", "--claim", "S08b"), ["S08b"]),
         (("check-corpus", "bb"), ["bbai"]),
         (("show", "sgd/train/1_00000"), ["sgd/train/1_00000"]),
     ],
@@ -59,7 +60,10 @@ def test_shell_completes_keys_and_builds(sample_folder: Path) -> None:
     assert completed(sample_folder, "rollback", "") == completed(sample_folder, "diff", "") == kept[::-1]
 
 
-@pytest.mark.parametrize("words", [("describe", ""), ("show", "sgd"), ("violations", "--rule", ""), ("rollback", "")])
+@pytest.mark.parametrize(
+    "words",
+    [("describe", ""), ("show", "sgd"), ("violations", "--rule", ""), ("claims", "--claim", ""), ("rollback", "")],
+)
 def test_nothing_is_completed_without_a_warehouse(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert completed(tmp_path / "none", *words) == []
     assert completed(tmp_path, words[0], "--warehouse", "http://127.0.0.1:9/a.duckdb", *words[1:]) == []

@@ -199,6 +199,8 @@ def test_claims_are_shown_filtered_and_complete(sample_folder: Path) -> None:
     assert {row["verdict"] for row in rows} == {"not_checkable"}
     assert run_command("claims", "--warehouse", sample_folder, "--verdict", "perhaps").returncode == 2
     assert "B01" in run_command("claims", "--warehouse", sample_folder, "--corpora", "bbai").stdout
+    (one,) = json.loads(run_command("claims", "--warehouse", sample_folder, "--claim", "B01", "--json").stdout)
+    assert one == next(claim for claim in claims if claim["claim_id"] == "B01")
 
 
 def by_files(folder: Path) -> dict[str, set[str]]:
@@ -295,6 +297,7 @@ def test_violations_are_shown_filtered_and_summarized(awkward_folder: Path) -> N
     [
         (("violations", "--rule", "no_rule"), "there is no rule 'no_rule'; `"),
         (("violations", "--corpora", "sgd,missing"), "missing: no such corpus; there are "),
+        (("claims", "--claim", "S999"), "there is no claim 'S999'; `"),
         (("claims", "--corpora", "missing"), "missing: no such corpus; there are "),
     ],
 )

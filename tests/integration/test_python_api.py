@@ -376,6 +376,10 @@ def test_claims_and_violations_are_those_of_the_commands(warehouse: dw.Warehouse
     assert {row["rule_id"] for row in found} <= {row["rule_id"] for row in summary}
     with pytest.raises(dw.InputError, match="there is no rule 'none'"):
         warehouse.violations(rule="none")
+    first = rows(warehouse.claims())[0]
+    assert rows(warehouse.claims(claim=first["claim_id"])) == [first]
+    with pytest.raises(dw.InputError, match="there is no claim 'none'"):
+        warehouse.claims(claim="none")
 
 
 def test_search_finds_what_the_command_finds(warehouse: dw.Warehouse, sample_folder: Path) -> None:
