@@ -7,11 +7,13 @@ If many dialogues have the same tools, a part `tool_sets` says so, and the tools
 - messages: dialogue_key, variant (NULL if a dialogue is one example), turn_index and place (the order; a NULL
   turn_index comes first, a NULL place last), turn_key, role, content, call_name, arguments (a JSON object). The roles
   are `system`, `instructions` (a system prompt on request), `user`, `assistant`, and `call`: a call of a tool whose
-  result is `content`. A NULL content is not a message.
+  result is `content`. A NULL content is not a message. Rows of an example with the same turn_index and place have a
+  fixed order, but none that has a meaning.
 - tools: dialogue_key, position, name, description, parameters (JSON Schema).
 - tool_sets: dialogue_key, tool_set (a text that only dialogues with the same tools share).
 
-`batch` has the keys of the requested dialogues.
+`batch` has the keys of the requested dialogues. The tables of core with the key of a dialogue have only the rows of
+dialogues between the first and the last of these keys.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import literal, one_line
+from dialogue_warehouse.common.database import identifier, literal, one_line
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of, read_sections
@@ -61,6 +63,7 @@ TABLES_OF_DIALOGUES = """
     from duckdb_columns()
     where database_name = 'dialogues' and schema_name = 'core' and column_name = 'dialogue_key'
 """
+"""The tables of core with the key of a dialogue."""
 SAME_TOOLS = "select dialogue_key, dialogue_key as tool_set from batch"
 """The tools of a dialogue, for a corpus that does not say which dialogues have the same ones."""
 
@@ -169,14 +172,15 @@ def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
 
 
 def _narrow(con: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> None:
-    """Hide the tables of core behind views that have only the rows between the first and the last key of the batch.
+    """Hide tables of core behind views that have only the rows between the first and the last key of the batch.
 
-    A join with `batch` alone reads every value of a table: DuckDB's statistics do not distinguish such long keys.
+    With a join alone, DuckDB also decodes the rows of all other dialogues. Its statistics have the first eight
+    characters of a text, which the keys of a split share.
     """
     [(first, last)] = con.execute("select min(dialogue_key), max(dialogue_key) from batch").fetchall()
     for table in tables:
         con.execute(
-            f"create temp view {table} as select * from dialogues.core.{table}"
+            f"create temp view {identifier(table)} as select * from dialogues.core.{identifier(table)}"
             f" where dialogue_key between {literal(first)} and {literal(last)}"
         )
 

@@ -74,9 +74,9 @@ def write(
 def other_parts(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     """Yield the files of a folder that are parts of the same splits as some paths, but of another number of parts.
 
-    A reader of all parts of a split would find an example twice.
+    A file without a number is a whole split. A reader of all files of a split would find an example twice.
     """
-    for pattern in sorted({PART.sub("-*-of-*", path) for path in paths if PART.search(path)}):
+    for pattern in sorted({PART.sub(end, path) for path in paths if PART.search(path) for end in ("", "-*-of-*")}):
         for found in sorted(folder.glob(pattern)):
             if found.relative_to(folder).as_posix() not in paths:
                 yield found

@@ -184,6 +184,27 @@ def test_parts_of_another_export_are_not_left_beside_those_of_this_one(
     assert set(tmp_path.glob("*/*.parquet")) == {tmp_path / one.path for one in written} | left
 
 
+@pytest.mark.parametrize("folder", [CORPORA[0], f"{CORPORA[0]}{AS_TEXT}"])
+def test_a_file_with_a_whole_split_is_not_left_beside_its_parts(
+    sample_folder: Path, tmp_path: Path, folder: str
+) -> None:
+    """An earlier version wrote such files. A file whose name only begins with that of the split stays."""
+    whole, other = (tmp_path / folder / name for name in ("test.parquet", "test-of-mine.parquet"))
+    whole.parent.mkdir()
+    whole.write_bytes(b"whole")
+    other.write_bytes(b"other")
+    before = snapshot(tmp_path)
+    selection, options = Selection(corpora=CORPORA[:1], splits=("test",)), HuggingFaceOptions()
+    with pytest.raises(InputError, match=rf"{folder}/test\.parquet: is a part of another export"):
+        write(sample_folder, tmp_path, selection, options)
+    assert snapshot(tmp_path) == before
+    given = Settings(warehouse=sample_folder)
+    written = writing.export_published(
+        WarehousePaths(sample_folder), given, selection, options, tmp_path, Reporter(), force=True
+    )
+    assert set(tmp_path.glob("*/*.parquet")) == {tmp_path / one.path for one in written} | {other}
+
+
 def test_every_file_is_in_its_config_and_in_that_of_all_corpora(form: Export, page: str) -> None:
     folder = form("huggingface", "sample")
     configs = {config["config_name"]: config for config in metadata_of(page)["configs"]}
