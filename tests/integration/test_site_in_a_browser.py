@@ -32,6 +32,15 @@ def test_every_page_fits_and_sends_no_request_elsewhere(sample: Site, width: int
         assert (sample.foreign(visit), visit.problems) == ([], []), page
 
 
+def test_open_row_is_as_wide_as_its_list(sample: Site) -> None:
+    for page in ("/claims.html?corpus=sgd", "/violations.html?broken=yes", "/expectations.html"):
+        sample.open(page, 360)
+        sample.unfold()
+        widths = "((list) => [list.scrollWidth, list.clientWidth])(document.querySelector('.scroll:has(> .ledger)'))"
+        scrolled, shown = sample.browser.evaluate(widths)
+        assert scrolled == shown, page
+
+
 def test_marked_row_is_in_sight(sample: Site) -> None:
     with duckdb.connect(str(sample.database), read_only=True) as con:
         keys = con.execute("select max(turn_key) from core.fct_turns group by corpus_id order by 1").fetchall()
