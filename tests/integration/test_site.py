@@ -349,7 +349,10 @@ def test_rule_without_cases_has_a_page(client: TestClient, con: duckdb.DuckDBPyC
     [
         ("claims.html?claim=ZZ99", "there is no claim &#39;ZZ99&#39;"),
         ("violations.html?rule=nosuchrule", "there is no rule &#39;nosuchrule&#39;"),
-        ("violations.html?rule=reused_dialogue_id&corpus=nosuch", "rule &#39;reused_dialogue_id&#39; of &#39;nosuch&#39;"),
+        (
+            "violations.html?rule=reused_dialogue_id&corpus=nosuch",
+            "rule &#39;reused_dialogue_id&#39; of &#39;nosuch&#39;",
+        ),
     ],
 )
 def test_unknown_claim_and_rule_are_refused(client: TestClient, asked: str, refusal: str) -> None:
