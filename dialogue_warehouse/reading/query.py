@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from duckdb import sqltypes
 
-from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, literal, one_line, query_error
+from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, literal, query_error
 from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading import catalogue, values
 from dialogue_warehouse.reading.connection import Connection
@@ -222,7 +222,7 @@ def _kind(con: Connection, text: str) -> str:
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
-        raise QueryError(one_line(error)) from error
+        raise query_error(error) from error
     if not statements:
         raise QueryError("the query is empty")
     if len(statements) > 1:

@@ -7,6 +7,7 @@ in a frame. The content security policy allows scripts and styles of this server
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import urllib.parse
 from collections.abc import Callable, Collection
@@ -113,6 +114,11 @@ class LastResort:
 
         try:
             await self._app(scope, receive, send_and_note)
+        except asyncio.CancelledError:  # the server ends, and this request has had its time
+            if scope["type"] != "http":
+                raise
+            if not has_begun:
+                await PlainTextResponse("the server has been stopped\n", status_code=503)(scope, receive, send)
         except Exception as error:
             if scope["type"] != "http":
                 raise

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import SEGMENTS, Row, read_rows
 from dialogue_warehouse.site import drawing
@@ -84,7 +85,7 @@ def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryPa
 
 
 def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
-    """Return the claims that an address asks for."""
+    """Return the claims that an address asks for. Raises InputError if it names one that does not exist."""
     asked = _asked(parameters, "corpus", "outcome", "voice", "files", "kind", "document", "search", "claim")
     columns = {
         "corpus": "corpus_id",
@@ -101,21 +102,29 @@ def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
         and asked.get("outcome") in (None, outcome(claim))
         and _has_words(claim, asked.get("search", ""))
     ]
+    if "claim" in asked and not rows:
+        raise InputError(f"there is no claim '{asked['claim']}'")
     listed, paging = _part("claims.html", rows, asked, parameters)
     return {"listed": listed, "paging": paging, "asked": asked}
 
 
 def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[str, Any]:
-    """Return the rules that an address asks for, or one rule with a part of its cases."""
+    """Return the rules that an address asks for, or one rule with a part of its cases.
+
+    Raises InputError if it names one that does not exist.
+    """
     asked = _asked(parameters, "corpus", "kind", "broken", "search", "rule")
     rows = [rule for rule in reading.rules if _is_asked(rule, asked)]
-    if "rule" not in asked or not rows:
+    if "rule" not in asked:
         listed, paging = _part("violations.html", rows, asked, parameters)
         return {
             "listed": [rule | {"cases": rule["cases"][:CASES_LISTED]} for rule in listed],
             "paging": paging,
             "asked": asked,
         }
+    if not rows:
+        of_corpus = f" of '{asked['corpus']}'" if "corpus" in asked else ""
+        raise InputError(f"there is no rule '{asked['rule']}'{of_corpus}")
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
     total = rule["observed"]
     paging = paged(

@@ -283,6 +283,8 @@ def test_claims_are_filtered_on_the_server(client: TestClient, con: duckdb.DuckD
     assert len(re.findall(r"<tbody id=", one)) == 1
     assert "<blockquote>" in one
     assert 'aria-expanded="true"' in one
+    assert 'class="filters"' not in one
+    assert "claims.html" in Page(one).links
     nothing = opened(client, "/claims.html?search=nosuchwords")
     assert len(re.findall(r"<tbody id=", nothing)) == 0
     assert "Nothing matches" in nothing
@@ -332,6 +334,31 @@ def test_all_cases_of_a_rule_are_listed_in_parts(client: TestClient, con: duckdb
             break
         text = opened(client, f"/{after[1].replace('&amp;', '&')}")
     assert listed == count
+
+
+def test_rule_without_cases_has_a_page(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((rule,),) = rows(con, "select rule_id from quality.violation_rules where observed = 0 order by all limit 1")
+    text = opened(client, f"/violations.html?rule={rule}")
+    assert "No case in this build." in text
+    assert "Nothing matches" not in text
+    assert "violations.html" in Page(text).links
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusal"),
+    [
+        ("claims.html?claim=ZZ99", "there is no claim &#39;ZZ99&#39;"),
+        ("violations.html?rule=nosuchrule", "there is no rule &#39;nosuchrule&#39;"),
+        (
+            "violations.html?rule=reused_dialogue_id&corpus=nosuch",
+            "rule &#39;reused_dialogue_id&#39; of &#39;nosuch&#39;",
+        ),
+    ],
+)
+def test_unknown_claim_and_rule_are_refused(client: TestClient, asked: str, refusal: str) -> None:
+    text = opened(client, f"/{asked}", 404)
+    assert refusal in text
+    assert asked.partition("?")[0] in Page(text).links
 
 
 def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import urllib.parse
 import urllib.request
@@ -30,6 +31,15 @@ def test_every_page_fits_and_sends_no_request_elsewhere(sample: Site, width: int
             sample.browser.use(scheme)
             assert sample.browser.evaluate("document.documentElement.scrollWidth") <= width, (page, scheme)
         assert (sample.foreign(visit), visit.problems) == ([], []), page
+
+
+def test_open_row_is_as_wide_as_its_list(sample: Site) -> None:
+    for page in ("/claims.html?corpus=sgd", "/violations.html?broken=yes", "/expectations.html"):
+        sample.open(page, 360)
+        sample.unfold()
+        widths = "((list) => [list.scrollWidth, list.clientWidth])(document.querySelector('.scroll:has(> .ledger)'))"
+        scrolled, shown = sample.browser.evaluate(widths)
+        assert scrolled == shown, page
 
 
 def test_marked_row_is_in_sight(sample: Site) -> None:
@@ -133,9 +143,13 @@ def test_editor_completes_tables_columns_and_keywords(sample: Site, written: str
     assert visit.problems == []
 
 
-def test_editor_marks_the_place_of_an_error(sample: Site) -> None:
-    sample.open(f"/sql?{urllib.parse.urlencode({'query': 'select 1,' + chr(10) + '  nothing_here from fct_turns'})}")
-    sample.once("document.querySelector('.cm-line .wrong')?.innerText === 'nothing_here'")
+@pytest.mark.parametrize(
+    ("query", "marked"),
+    [("select 1,\n  nothing_here from fct_turns", "nothing_here"), ("selec 1", "selec")],
+)
+def test_editor_marks_the_place_of_an_error(sample: Site, query: str, marked: str) -> None:
+    sample.open(f"/sql?{urllib.parse.urlencode({'query': query})}")
+    sample.once(f"document.querySelector('.cm-line .wrong')?.innerText === '{marked}'")
 
 
 def test_queries_of_this_browser_are_listed_until_they_are_forgotten(sample: Site) -> None:
@@ -207,6 +221,18 @@ def _cpu(number: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_server_that_is_stopped_while_a_query_runs_says_so(sample_folder: Path, browser: Browser) -> None:
+    with served(sample_folder, browser) as site:  # which fails if the server writes a traceback
+        path = f"/sql?{urllib.parse.urlencode({'query': SLOW})}"
+        with socket.create_connection(("127.0.0.1", int(site.url.rpartition(":")[2]))) as reader:
+            reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+            wait_for(lambda: len(site.queries()) == 2, "the query runs beside the process that waits")
+            site.server.send_signal(signal.SIGINT)
+            text = b"".join(iter(lambda: reader.recv(1 << 16), b"")).decode()
+    assert text.startswith("HTTP/1.1 503 Service Unavailable\r\n")
+    assert text.endswith("the server has been stopped\n")
 
 
 def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser) -> None:
