@@ -8,8 +8,11 @@
     that the SQL returns no other columns than these. -#}
 {% macro union_corpora(entity, computed=[]) -%}
     {%- set wanted = model.columns.keys() | reject('in', computed) | list -%}
-    {%- set having = corpora_with(entity) -%}
-    {%- if having != corpora_with(entity, built=none) -%}
+    {%- set having, every = corpora_with(entity), corpora_with(entity, built=none) -%}
+    {%- if not every -%}
+        {{ exceptions.raise_compiler_error("union_corpora: no corpus has '" ~ entity ~ "'; see vars.corpora") }}
+    {%- endif -%}
+    {%- if having != every -%}
     {#- The types of the columns: a conformed model may select NULL without a type where another corpus has a value. #}
 select
     {%- for column in wanted %}
@@ -49,14 +52,11 @@ union all
 {%- endmacro %}
 
 {#- The corpora with this entity, in the order of `vars.corpora`: those of `built`, by default the corpora with files in
-    this build; none: all. Raise if no corpus at all has the entity. -#}
+    this build; none: all. -#}
 {% macro corpora_with(entity, built=var('built')) -%}
     {%- set having = [] -%}
     {%- for corpus, entities in var('corpora').items() if entity in entities -%}
         {%- do having.append(corpus) -%}
     {%- endfor -%}
-    {%- if not having -%}
-        {{ exceptions.raise_compiler_error("no corpus has '" ~ entity ~ "'; see vars.corpora") }}
-    {%- endif -%}
     {{ return(having if built is none else having | select('in', built) | list) }}
 {%- endmacro %}
