@@ -52,7 +52,7 @@ def test_corpus_has_the_rows_that_it_has_beside_others(
     assert {folder for result in results for folder in result.folders} & set(registry.corpus_ids()) == {corpus_id}
     assert [result.is_test for result in results].count(True) > 50
 
-    compared = 0
+    filled = set()
     with duckdb.connect() as con:
         for build, database in zip(BUILDS, (paths.scratch_database, sample_warehouse), strict=True):
             con.execute(f"attach {literal(str(database))} as {build} (read_only)")
@@ -61,11 +61,12 @@ def test_corpus_has_the_rows_that_it_has_beside_others(
                 alone, own = (f"from {build}.{table} where corpus_id = {literal(corpus_id)}" for build in BUILDS)
                 differing = f"({alone} except all {own}) union all ({own} except all {alone})"
                 assert con.execute(differing).fetchall() == [], table
-                compared += con.execute(f"select count(*) {alone}").fetchall()[0][0]
+                if con.execute(f"select 1 {alone} limit 1").fetchall():
+                    filled.add(table)
                 others = con.execute(f"select distinct corpus_id from alone.{table} where corpus_id <> ?", [corpus_id])
                 assert not others.fetchall() or table == ACCOUNTING
         accounted = (
             f"select corpus_id, entity, record_entity from {build}.{ACCOUNTING} order by all" for build in BUILDS
         )
         assert con.execute(next(accounted)).fetchall() == con.execute(next(accounted)).fetchall()
-    assert compared > 500
+    assert {"core.dim_dialogues", "core.fct_turns", "analytics.corpus_profile"} <= filled
