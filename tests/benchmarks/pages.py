@@ -178,10 +178,13 @@ def measure_pages(
 
 
 def _show(browser: Browser, site: str, address: str, times: Times, pause: float = 0) -> None:
-    """Open a page in a browser that has cached nothing, and then coming from another page of the site."""
-    for is_cached, before, seconds in ((False, "about:blank", times.shown), (True, site + EMPTY, times.followed)):
+    """Open a page in a browser that has cached nothing, and then coming from another page of the site.
+
+    The other page has the files that all pages share. The page itself is new to the browser each time.
+    """
+    for before, seconds in (("about:blank", times.shown), (site + EMPTY, times.followed)):
+        browser.send("Network.clearBrowserCache")
         browser.open(before, WIDTH, SCHEME)
-        browser.send("Network.setCacheDisabled", cacheDisabled=not is_cached)
         time.sleep(pause)
         begun = time.perf_counter()
         browser.open(address, WIDTH, SCHEME)
@@ -341,12 +344,12 @@ def section(found: dict[str, Any], machine: dict[str, Any], repeats: int) -> str
         )
         for clients, crowd in found["crowds"].items()
     ]
-    head = ("page", "server", "worst", "CPU", "largest", "browser", "cached")
+    head = ("page", "server", "worst", "CPU", "largest", "browser", "followed")
     return (
         f"Measured at commit {harness.commit()}, load average {machine['load_average'][0]:.1f} on {machine['cores']} "
         f'cores at the start; {repeats} times each page. "Server" is the median time until the last byte of the page, '
         '"CPU" the mean time that the server\'s processes worked for it, and "browser" the median time until Chromium '
-        'has loaded the page with all its files; "cached" is the same for a reader who comes from another page of the '
+        'has loaded the page with all its files; "followed" is the same for a reader who comes from another page of the '
         f"site. Chromium takes {_seconds(statistics.median(empty.shown))} and "
         f"{_seconds(statistics.median(empty.followed))} for an almost empty page.\n\n"
         f"{targets.table(of_pages(found))}\n\n{markdown_table(head, rows)}\n\n"
