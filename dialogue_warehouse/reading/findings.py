@@ -49,6 +49,11 @@ NAMED_KEYS = 3
 class TraceError(InputError):
     """A key without a row. The message names the nearest existing keys."""
 
+    def __init__(self, message: str, near: str | None = None) -> None:
+        """Create the error; `near` is the first of the nearest keys, if a dialogue has it."""
+        super().__init__(message)
+        self.near = near
+
 
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     """Return the table and the row of a key. Raises TraceError with the nearest keys if there is none."""
@@ -62,7 +67,8 @@ def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     for table, column in KEYED_TABLES.items():
         if rows := _rows_of(con, table, f"{column} = ?", [key]):
             return table, rows[0]
-    raise TraceError(f"no row has the key '{key}'{_nearest(con, key)}")
+    hint, near = _nearest(con, key)
+    raise TraceError(f"no row has the key '{key}'{hint}", near)
 
 
 def read_rows(
@@ -82,8 +88,11 @@ def _rows_of(con: Connection, table: str, where: str, parameters: Sequence[Any])
         return []
 
 
-def _nearest(con: Connection, key: str) -> str:
-    """Name the longest beginning of the key that is a key, and the keys below it; else a similar dialogue."""
+def _nearest(con: Connection, key: str) -> tuple[str, str | None]:
+    """Name the longest beginning of the key that is a key, and the keys below it; else a similar dialogue.
+
+    The second text is the first of the named keys, if a dialogue has it.
+    """
     names = con.execute("select table_name from information_schema.tables where table_schema = 'core'").fetchall()
     tables = {table: column for table, column in KEYED_TABLES.items() if (table,) in names}
     every_key = " union all ".join(
@@ -95,7 +104,7 @@ def _nearest(con: Connection, key: str) -> str:
     ).fetchall()
     if with_id:
         named = ", ".join(f"'{found}'" for (found,) in with_id[:NAMED_KEYS])
-        return f"; it is the publisher's id of {named}{' …' if len(with_id) > NAMED_KEYS else ''}"
+        return f"; it is the publisher's id of {named}{' …' if len(with_id) > NAMED_KEYS else ''}", with_id[0][0]
     while "/" in beginning:
         known = con.execute(f"select name from ({every_key}) where found = ? limit 1", [beginning]).fetchone()
         if known:
@@ -109,10 +118,11 @@ def _nearest(con: Connection, key: str) -> str:
         ).fetchone()
         if similar is None:
             corpora = con.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
-            return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}"
-        return f"; the most similar dialogue is '{similar[0]}'"
+            return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}", None
+        return f"; the most similar dialogue is '{similar[0]}'", similar[0]
+    near = beginning if _is_of_dialogue(con, beginning) else None
     if beginning == key.rstrip("/"):
-        return f"; core.{known[0]} has '{beginning}'"
+        return f"; core.{known[0]} has '{beginning}'", near
     wanted = key[len(beginning) + 1 :].split("/")[0]
     below = con.execute(
         f"""
@@ -131,7 +141,13 @@ def _nearest(con: Connection, key: str) -> str:
     if below:
         named = ", ".join(tail for (tail,) in below[:NAMED_KEYS])
         there += f", and keys below it are {named}{' …' if len(below) > NAMED_KEYS else ''}"
-    return there
+    return there, near
+
+
+def _is_of_dialogue(con: Connection, key: str) -> bool:
+    """Tell if a key is that of a dialogue, or begins with one."""
+    dialogue_key = "/".join(key.split("/")[:SEGMENTS])
+    return con.execute("select 1 from core.dim_dialogues where dialogue_key = ?", [dialogue_key]).fetchone() is not None
 
 
 LONGEST_NUMBER = 15

@@ -25,10 +25,12 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.text import NAME, command
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, dialogues
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.findings import TraceError
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import asking, browsing, finding, quality, report
 from dialogue_warehouse.site import scores as score_pages
@@ -295,9 +297,9 @@ class Site:
 
     # Errors
 
-    def message(self, request: Request, heading: str, text: str, status: int) -> Response:
-        """Answer with a page that says why there is nothing to see."""
-        values = {"heading": heading, "text": text}
+    def message(self, request: Request, heading: str, text: str, status: int, near: str | None = None) -> Response:
+        """Answer with a page that says why there is nothing to see; `near` is the key of a dialogue to open instead."""
+        values = {"heading": heading, "text": text, "near": near}
         try:
             page = self.published.read(lambda build, _: self._render(build, "message.html", request.url.path, values))
         except Exception:  # nothing is published, or it cannot be read
@@ -312,7 +314,9 @@ class Site:
                 return Response(f"{error}\n", status_code=503, media_type="text/plain", headers=headers)
             page = report.templates().get_template("busy.html").render(text=str(error))
             return HTMLResponse(page, status_code=503, headers=headers)
-        return self.message(request, "This page cannot be shown", str(error), 404)
+        text = str(error).replace(command(), NAME)  # a reader may be on another machine
+        near = error.near if isinstance(error, TraceError) else None
+        return self.message(request, "This page cannot be shown", text, 404, near)
 
     def failed(self, request: Request, told: str) -> Response:
         """Answer an unexpected error."""

@@ -361,6 +361,26 @@ def test_unknown_claim_and_rule_are_refused(client: TestClient, asked: str, refu
     assert asked.partition("?")[0] in Page(text).links
 
 
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("sgd/dev/1_0000", "sgd/dev/1_00000"),
+        ("sgd/dev/1_00000/2/frame", "sgd/dev/1_00000/2"),
+        ("sgd/dev/1_00000/999", "sgd/dev/1_00000"),
+    ],
+)
+def test_unknown_key_links_the_nearest_one(client: TestClient, key: str, near: str) -> None:
+    text = opened(client, f"/dialogues?key={key}", 404)
+    (link,) = [link for link in Page(text).links if link.startswith("dialogues?")]
+    assert f"<code>{near}</code>" in text
+    assert f'data-row="{"/".join(near.split("/")[:3])}"' in opened(client, f"/{link}")
+
+
+def test_key_like_no_other_links_no_dialogue(client: TestClient) -> None:
+    links = Page(opened(client, "/dialogues?key=nowhere/at/all", 404)).links
+    assert not [link for link in links if link.startswith("dialogues?")]
+
+
 def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
     text = opened(client, "/builds?figure=turn_count")
     for build_id, turns in rows(con, "select build_id, turn_count from quality.builds"):

@@ -81,6 +81,42 @@ def test_print_has_the_dialogue_alone(sample: Site) -> None:
         sample.browser.send("Emulation.setEmulatedMedia", media="")
 
 
+@pytest.mark.parametrize("page", ["/index.html", "/claims.html", "/expectations.html", "/tables?_table=core.fct_turns"])
+def test_print_has_tables_with_their_heads(sample: Site, page: str) -> None:
+    sample.open(page, 718)  # the width of A4 in a browser
+    sample.browser.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        tables = "[...document.querySelectorAll('main table')].filter((table) => table.checkVisibility())"
+        drawn = "getComputedStyle(table).display, getComputedStyle(table.tHead).position"
+        kinds = sample.browser.evaluate(f"{tables}.map((table) => [{drawn}])")
+        assert kinds
+        assert all(kind == ["table", "static"] for kind in kinds)
+        assert not sample.browser.evaluate(
+            f"{tables}.some((table) => table.getBoundingClientRect().right > "
+            "table.closest('.scroll').getBoundingClientRect().right + 1)"
+        )
+    finally:
+        sample.browser.send("Emulation.setEmulatedMedia", media="")
+
+
+@pytest.mark.parametrize(
+    ("page", "target"),
+    [
+        ("/dialogues?corpus=sgd", ".paging a"),
+        ("/dialogues?key=sgd/dev/1_00000", ".paging a"),
+        ("/tables?_table=core.fct_turns", "main > details.note > summary"),
+    ],
+)
+def test_targets_are_24_pixels_high_on_a_phone(sample: Site, page: str, target: str) -> None:
+    sample.open(page, 360)
+    heights = sample.browser.evaluate(
+        f"[...document.querySelectorAll({target!r})].filter((one) => one.checkVisibility())"
+        ".map((one) => one.getBoundingClientRect().height)"
+    )
+    assert heights
+    assert min(heights) >= 24
+
+
 def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.open("/dialogues?corpus=sgd")
     sample.key("/")

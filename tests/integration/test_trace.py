@@ -273,6 +273,7 @@ def test_unknown_key_is_reported_with_its_known_part(awkward: Built, key: str, m
     with pytest.raises(TraceError) as refused:
         awkward.trace(key)
     assert str(refused.value).startswith(message)
+    assert (refused.value.near is not None) == ("begins with one of" not in message)
 
 
 def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
