@@ -25,7 +25,6 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dialogue_warehouse.common.files import read_regular
-from dialogue_warehouse.common.text import NAME, command
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, dialogues
@@ -314,9 +313,8 @@ class Site:
                 return Response(f"{error}\n", status_code=503, media_type="text/plain", headers=headers)
             page = report.templates().get_template("busy.html").render(text=str(error))
             return HTMLResponse(page, status_code=503, headers=headers)
-        text = str(error).replace(command(), NAME)  # a reader may be on another machine
         near = error.near if isinstance(error, TraceError) else None
-        return self.message(request, "This page cannot be shown", text, 404, near)
+        return self.message(request, "This page cannot be shown", str(error), 404, near)
 
     def failed(self, request: Request, told: str) -> Response:
         """Answer an unexpected error."""

@@ -57,9 +57,7 @@ def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckd
     empty = opened(client, "/tables?_table=core.fct_turns&_null=utterance")
     ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance is null")
     assert total_on(empty) == count
-    refused = opened(client, "/tables?_table=core.nothing", 404)
-    assert "there is no table" in refused
-    assert "<code>dialogue-warehouse tables</code> lists" in refused
+    assert "there is no table" in opened(client, "/tables?_table=core.nothing", 404)
     hostile = urllib.parse.urlencode({"_table": "core.fct_turns", "role": "x' or true --", 'x" or 1=1': "1"})
     assert "No row matches" in opened(client, f"/tables?{hostile}")
 
