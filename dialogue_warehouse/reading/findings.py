@@ -55,9 +55,14 @@ class TraceError(InputError):
         self.near = near
 
 
+def key_of_dialogue(key: str) -> str:
+    """Return the beginning of a row's key that is the key of its dialogue, or the whole key if it is shorter."""
+    return "/".join(key.split("/")[:SEGMENTS])
+
+
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     """Return the table and the row of a key. Raises TraceError with the nearest keys if there is none."""
-    dialogue_key = "/".join(key.split("/")[:SEGMENTS])
+    dialogue_key = key_of_dialogue(key)
     if dialogue_key != key:  # the key of the dialogue lets DuckDB skip most of a table
         for table, column in KEYED_TABLES.items():
             if table.startswith("fct_"):
@@ -146,8 +151,8 @@ def _nearest(con: Connection, key: str) -> tuple[str, str | None]:
 
 def _is_of_dialogue(con: Connection, key: str) -> bool:
     """Tell if a key is that of a dialogue, or begins with one."""
-    dialogue_key = "/".join(key.split("/")[:SEGMENTS])
-    return con.execute("select 1 from core.dim_dialogues where dialogue_key = ?", [dialogue_key]).fetchone() is not None
+    found = con.execute("select 1 from core.dim_dialogues where dialogue_key = ?", [key_of_dialogue(key)]).fetchone()
+    return found is not None
 
 
 LONGEST_NUMBER = 15

@@ -18,7 +18,7 @@ from dialogue_warehouse.reading.catalogue import TableDescription, TableSummary
 from dialogue_warehouse.reading.changes import verdict_of
 from dialogue_warehouse.reading.connection import Connection, another
 from dialogue_warehouse.reading.dialogues import read_dialogues
-from dialogue_warehouse.reading.findings import SEGMENTS, Row, read_rows
+from dialogue_warehouse.reading.findings import SEGMENTS, Row, key_of_dialogue, read_rows
 from dialogue_warehouse.site import scores as score_pages
 from dialogue_warehouse.site.dictionary import draw_relations, read_lineage, tables_of
 from dialogue_warehouse.site.histories import join_suites
@@ -167,10 +167,10 @@ def _wanted(rules: list[Row], changes: Iterable[Row], errors: Iterable[str]) -> 
     for number in range(CASES_READ):
         yield from (keys[number] for keys in firsts if number < len(keys))
         if number == 0:
-            yield from dict.fromkeys("/".join(key.split("/")[:SEGMENTS]) for key in islice(errors, ERRORS_READ))
+            yield from dict.fromkeys(key_of_dialogue(key) for key in islice(errors, ERRORS_READ))
     for change in changes:
         for case in change["cases"] if change["kind"] == "row" else ():
-            yield "/".join(case["name"].split("/")[:SEGMENTS])
+            yield key_of_dialogue(case["name"])
 
 
 def page_name(key: str) -> str:
