@@ -108,11 +108,27 @@ def pytest_sessionfinish() -> None:
     forked.end()
 
 
+def pytest_sessionstart() -> None:
+    """Answer signals before the first process is started."""
+    answer_signals()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def same_variables() -> Iterator[None]:
-    """Restore the variables that libraries set in this process, as Spark does."""
+def same_process() -> Iterator[None]:
+    """Restore what libraries change in this process: Spark sets variables, and Dagster sets signal handlers."""
     with mock.patch.dict(os.environ):
         yield
+    answer_signals()
+
+
+def answer_signals() -> None:
+    """Let interrupts and terminations end this process and its children, which inherit ignored signals.
+
+    A shell ignores interrupts in the background. A run of Dagster in this process then ignores terminations too: it
+    gives them the handler of interrupts.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module")
@@ -326,18 +342,3 @@ def source(request: pytest.FixtureRequest) -> Iterator[tuple[duckdb.DuckDBPyConn
     folder = request.getfixturevalue(f"{request.param}_folder")
     with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
         yield con, folder / "releases" if request.param == "disturbed" else request.getfixturevalue("real_corpora")
-
-
-@pytest.fixture
-def answered_signals() -> Iterator[None]:
-    """Enable the signals that end a command, for its child processes too: a shell ignores some in the background.
-
-    Child processes inherit ignored signals. If interrupts are ignored, Dagster turns an interrupt into a
-    termination.
-    """
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number in before:
-        signal.signal(number, signal.SIG_DFL)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)

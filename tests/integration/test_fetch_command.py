@@ -33,7 +33,7 @@ from tests.integration.downloads import (
     run,
 )
 
-pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine", "answered_signals")
+pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 
 
 def test_second_run_into_the_same_folder_is_rejected(web, tmp_path):

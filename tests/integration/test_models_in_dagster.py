@@ -144,15 +144,6 @@ def slow_run(paths: WarehousePaths, ended: list[bool]) -> Callable[[dbt.Watch], 
     return run
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt at SIGINT, which a shell ignores for processes in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("moment", ["while dbt works", "while an event is stored"])
 def test_interrupt_ends_the_queries_of_dbt_and_closes_the_database(tmp_path: Path, moment: str) -> None:
     """Regression: Dagster does not return to a step if an interrupt is raised while it stores an event of the step.

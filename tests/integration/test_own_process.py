@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,16 @@ from dialogue_warehouse.common.processes import SELDOM
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from tests.running import is_alive, processes_below
 
-pytestmark = pytest.mark.usefixtures("answered_signals")
-
 RUN = "import sys; from dialogue_warehouse.cli.main import run; from dialogue_warehouse.cli.options import cli\n"
 PROBE = "@cli.command()\ndef probe():\n    {}\nsys.argv = ['dialogue-warehouse', 'probe']\nrun()\n"
+
+
+@pytest.fixture(autouse=True)
+def answered_hangup() -> Iterator[None]:
+    """Let a hangup end child processes, although `nohup` ignores it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def run_probe(body: str, **pipes: object) -> subprocess.CompletedProcess[str]:

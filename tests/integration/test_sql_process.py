@@ -70,7 +70,6 @@ def test_limits_of_the_environment_apply_to_a_query(paths: WarehousePaths, tmp_p
 
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])
-@pytest.mark.usefixtures("answered_signals")
 def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
     """Status 130 and one word, whatever the query does."""
     arguments = [*COMMAND, "--warehouse", str(paths.root), text]
@@ -111,7 +110,6 @@ class Terminal:
         return self.process.wait(30)
 
 
-@pytest.mark.usefixtures("answered_signals")
 def test_shell_continues_after_an_interrupted_query(paths: WarehousePaths) -> None:
     """Regression: after an interrupted query, the shell ended with the status of the signal. Now it continues.
 
@@ -131,7 +129,6 @@ def test_shell_continues_after_an_interrupted_query(paths: WarehousePaths) -> No
     terminal.close()
 
 
-@pytest.mark.usefixtures("answered_signals")
 def test_other_signal_ends_the_shell_even_in_a_query(paths: WarehousePaths) -> None:
     terminal = Terminal(paths)
     terminal.wait_for("sql>")
