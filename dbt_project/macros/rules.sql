@@ -60,3 +60,8 @@ where false
     {%- endif -%}
     {{ selects | join('\n\nunion all\n') }}
 {%- endmacro %}
+
+{#- A number and what it counts, such as `1 vote` and `2 votes`, as the SQL of a text. The noun is singular. -#}
+{% macro quantity(number, noun) -%}
+    cast({{ number }} as string) || case when {{ number }} = 1 then ' {{ noun }}' else ' {{ noun }}s' end
+{%- endmacro %}

@@ -26,8 +26,8 @@ unequal_gold as (
         others.dialogue_key,
         others.response_key as row_key,
         chosen.response_key as other_key,
-        others.agent_id || ' answers like ' || chosen.agent_id || ', but has ' || cast(others.votes as string)
-            || ' votes instead of ' || cast(chosen.votes as string) as detail
+        others.agent_id || ' answers like ' || chosen.agent_id || ', but has '
+            || {{ quantity('others.votes', 'vote') }} || ' instead of ' || cast(chosen.votes as string) as detail
     from answers as others
     inner join answers as chosen
         on
@@ -42,7 +42,7 @@ refused_gold as (
     select
         dialogue_key,
         response_key as row_key,
-        agent_id || ' has ' || cast(votes as string) || ' votes for ' || response as detail
+        agent_id || ' has ' || {{ quantity('votes', 'vote') }} || ' for ' || response as detail
     from answers
     where
         is_selected

@@ -33,8 +33,8 @@ blank_gold_response as (
         responses.dialogue_key,
         responses.response_key as row_key,
         chosen.vote_key as other_key,
-        'response of ' || responses.agent_id || ' is blank, but has ' || cast(chosen.votes as string)
-            || ' votes' as detail
+        'response of ' || responses.agent_id || ' is blank, but has '
+            || {{ quantity('chosen.votes', 'vote') }} as detail
     from blank_response as blanks
     inner join responses
         on blanks.row_key = responses.response_key
@@ -107,7 +107,7 @@ none_in_human as (
     select
         dialogue_key,
         dialogue_key || '/vote/none' as row_key,
-        'human lists the option none with ' || cast(none_votes as string) || ' votes; the best agent has '
+        'human lists the option none with ' || {{ quantity('none_votes', 'vote') }} || '; the best agent has '
             || cast(most_agent_votes as string) as detail
     from ballots
     where has_none = 1
@@ -118,7 +118,7 @@ none_beside_agent as (
     select
         dialogue_key,
         dialogue_key || '/vote/none' as row_key,
-        'human lists the option none with ' || cast(none_votes as string) || ' votes and an agent with '
+        'human lists the option none with ' || {{ quantity('none_votes', 'vote') }} || ' and an agent with '
             || cast(most_agent_votes as string) as detail
     from ballots
     where has_none = 1 and has_agent = 1
@@ -129,7 +129,7 @@ uneven_ballot as (
     select
         dialogue_key,
         dialogue_key as row_key,
-        cast(vote_count as string) || ' votes' as detail
+        {{ quantity('vote_count', 'vote') }} as detail
     from ballots
     where vote_count <> 5
 ),
@@ -139,7 +139,7 @@ too_many_votes as (
     select
         dialogue_key,
         vote_key as row_key,
-        cast(votes as string) || ' votes for ' || voted_for as detail
+        {{ quantity('votes', 'vote') }} || ' for ' || voted_for as detail
     from {{ ref('fct_votes') }}
     where corpus_id = 'bbai' and votes not between 0 and 5
 ),
