@@ -241,8 +241,8 @@ def _outcome(suite: str, expectation: Expectation, result: Any) -> Outcome:
         return Outcome(suite, expectation, False, message, "critical")
     if expectation.type == QUERY_ROWS:
         rows = result.result["observed_value"]
-        told = json.dumps({"value": describe_rows(rows)}, ensure_ascii=False)[:MESSAGE_LENGTH]
-        return Outcome(suite, expectation, bool(result.success), told, expectation.severity, rows)
+        observed = json.dumps({"value": describe_rows(rows)}, ensure_ascii=False)[:MESSAGE_LENGTH]
+        return Outcome(suite, expectation, bool(result.success), observed, expectation.severity, rows)
     return Outcome(suite, expectation, bool(result.success), _observed(result.result), expectation.severity)
 
 

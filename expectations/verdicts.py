@@ -219,8 +219,8 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
     verdict, is_as_recorded, explanation = _judge_part(claim, measured) if lacking else _judge(claim, measured)
     if tested.refused:
         verdict, is_as_recorded = "refuted", False
-        told = f"rejected records that break the claim: {tested.refused}, the first: {tested.first_refused}"
-        explanation = told if measured.success else f"{explanation}; {told}"
+        refused = f"rejected records that break the claim: {tested.refused}, the first: {tested.first_refused}"
+        explanation = refused if measured.success else f"{explanation}; {refused}"
     elif verdict == "reproduced" and not tested.rows:
         verdict, is_as_recorded, explanation = "vacuous", None, "the build has no rows to test the claim on"
     return ClaimCheck(
@@ -255,11 +255,11 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
 
 def _judge_part(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]:
     """Return the same for a part of a release that exceeds the document's number, or has refused records."""
-    told = "a part of the release already has more than the document says"
+    excess = "a part of the release already has more than the document says"
     if claim.recorded is None:
-        return "refuted", False, told
+        return "refuted", False, excess
     agrees = "as recorded" if measured.success else "and more than is recorded"
-    return "refuted", measured.success, f"{told}, {agrees}: {claim.recorded_reason}"
+    return "refuted", measured.success, f"{excess}, {agrees}: {claim.recorded_reason}"
 
 
 def plain(value: Any) -> Cell:
@@ -273,14 +273,14 @@ def differences(expected: Rows | None, observed: Rows | None) -> str:
     """Describe the first places where two measured tables differ."""
     if not expected or not observed or len(expected) != len(observed):
         return f"expected {describe_rows(expected or [])}, observed {describe_rows(observed or [])}"
-    told = []
+    texts = []
     for left, right in zip(expected, observed, strict=True):
         label = f"{left[0]}: " if len(left) > 1 and isinstance(left[0], str) else ""
         if len(left) != len(right):
-            told.append(f"{label}expected {len(left)} cells, observed {len(right)}")
-        told += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not same_cell(a, b)]
-    more = f" and {len(told) - DIFFERENCES_SHOWN} more" if len(told) > DIFFERENCES_SHOWN else ""
-    return "; ".join(told[:DIFFERENCES_SHOWN]) + more
+            texts.append(f"{label}expected {len(left)} cells, observed {len(right)}")
+        texts += [f"{label}{b} instead of {a}" for a, b in zip(left, right, strict=False) if not same_cell(a, b)]
+    more = f" and {len(texts) - DIFFERENCES_SHOWN} more" if len(texts) > DIFFERENCES_SHOWN else ""
+    return "; ".join(texts[:DIFFERENCES_SHOWN]) + more
 
 
 def describe_rows(rows: Rows) -> str:

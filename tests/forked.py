@@ -100,8 +100,8 @@ class Server:
             socket.send_fds(connection, [b"."], [stream.fileno() for stream in (nothing, out, err)])
             connection.sendall(json.dumps([arguments, environment]).encode() + b"\n")
             status = int(connection.makefile().read())
-            told = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, err)]
-        return subprocess.CompletedProcess([COMMAND, *arguments], status, *told)
+            reported = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, err)]
+        return subprocess.CompletedProcess([COMMAND, *arguments], status, *reported)
 
     def close(self) -> None:
         """End the process."""

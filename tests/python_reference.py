@@ -72,8 +72,8 @@ def entry(name: str, public: Any) -> Iterator[str]:
         yield f"| field | type |{' column |' if columns else ''} |\n|---|---|{'---|' if columns else ''}---|"
         for field, (kind, text) in fields.items():
             column = f" {f'`{columns[field]}`' if field in columns else ''} |" if columns else ""
-            told = text or description_of(name, field)
-            yield f"| `{field}` | `{kind.replace('|', chr(92) + '|')}` |{column} {told.replace('|', chr(92) + '|')} |"
+            description = text or description_of(name, field)
+            yield f"| `{field}` | `{kind.replace('|', chr(92) + '|')}` |{column} {description.replace('|', chr(92) + '|')} |"
         yield ""
     for method, function in vars(public).items():
         if isinstance(function, property) and not method.startswith("_"):

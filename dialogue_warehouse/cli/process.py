@@ -83,12 +83,12 @@ class OwnProcess:
             sys.exit(128 + number)
         raise KeyboardInterrupt
 
-    def _unraisable(self, writing: int, told: sys.UnraisableHookArgs) -> None:
+    def _unraisable(self, writing: int, swallowed: sys.UnraisableHookArgs) -> None:
         """Request that a signal is sent again if Python swallowed its exception; report other errors as Python does."""
-        if self.signal and isinstance(told.exc_value, KeyboardInterrupt):
+        if self.signal and isinstance(swallowed.exc_value, KeyboardInterrupt):
             os.write(writing, bytes([SWALLOWED]))
         else:
-            sys.__unraisablehook__(told)
+            sys.__unraisablehook__(swallowed)
 
     def _watch(self, reading: int, asked: int) -> None:
         """Make sure that the process ends after a signal. `asked` is the thread in which the signal is raised."""

@@ -177,9 +177,9 @@ def _refuse_gaps(files: list[FormFile]) -> None:
         raise FormError(f"{last.path}: has a number beyond the {count} shards of the split, which start at 0")
     missing = sorted(set(range(count)) - {file.shard for file in files})
     if missing:
-        told = ", ".join(f"{number}" for number in missing[:5]) + (", …" if len(missing) > 5 else "")
+        numbers = ", ".join(f"{number}" for number in missing[:5]) + (", …" if len(missing) > 5 else "")
         raise FormError(
-            f"{last.layout}: only {len(files)} of {count} shards exist, missing are {told}; add all of them"
+            f"{last.layout}: only {len(files)} of {count} shards exist, missing are {numbers}; add all of them"
         )
 
 

@@ -146,18 +146,18 @@ def _tables(con: Connection, database: str) -> dict[str, dict[str, str]]:
 
 
 def _column_changes(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]) -> list[str]:
-    told = [f"{table} is removed" for table in sorted(before.keys() - after.keys())]
-    told += [f"{table} is new" for table in sorted(after.keys() - before.keys())]
+    lines = [f"{table} is removed" for table in sorted(before.keys() - after.keys())]
+    lines += [f"{table} is new" for table in sorted(after.keys() - before.keys())]
     for table in sorted(before.keys() & after.keys()):
         for column in {**before[table], **after[table]}:
             was, now = before[table].get(column), after[table].get(column)
             if was is None:
-                told.append(f"{table}.{column} is new, {now}")
+                lines.append(f"{table}.{column} is new, {now}")
             elif now is None:
-                told.append(f"{table}.{column} is removed")
+                lines.append(f"{table}.{column} is removed")
             elif was != now:
-                told.append(f"{table}.{column} is {now}, before {was}")
-    return told
+                lines.append(f"{table}.{column} is {now}, before {was}")
+    return lines
 
 
 def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, ...]) -> list[RowChange]:
@@ -247,7 +247,7 @@ def read(paths: WarehousePaths, base_build_id: str, build_id: str, settings: Set
     return _made_of(rows, base_build_id, build_id) if is_whole else None
 
 
-def told_of(found: Changes) -> str:
+def describe(found: Changes) -> str:
     """Summarize the differences and name the earlier build, for the manifest of the build."""
     return f"{found.summary()}, against build {found.base_build_id}"
 

@@ -175,8 +175,8 @@ def _markup_kind(head: bytes, name: bytes) -> Kind:
     return _download(f"a web page{quoted}" if title or HTML.match(name) else "XML")
 
 
-def _answer(told: str) -> Kind:
-    return _download(f"the error answer of a server ('{_quotable(told.encode('utf-8', 'replace'))}')")
+def _answer(text: str) -> Kind:
+    return _download(f"the error answer of a server ('{_quotable(text.encode('utf-8', 'replace'))}')")
 
 
 def _quotable(text: bytes) -> str:

@@ -174,8 +174,8 @@ def _refuse_bomb(metadata: pq.FileMetaData, data: bytes) -> None:
             if size > limit:
                 break
     if size > limit:
-        told = "2 GiB" if limit == LARGEST_TEXT else f"{limit:,} bytes, out of {len(data):,}"
-        raise FormError(f"unpacks to more than {told}")
+        allowed = "2 GiB" if limit == LARGEST_TEXT else f"{limit:,} bytes, out of {len(data):,}"
+        raise FormError(f"unpacks to more than {allowed}")
 
 
 def _text_bytes(values: pa.Array) -> int:

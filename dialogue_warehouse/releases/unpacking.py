@@ -104,8 +104,8 @@ def _gunzip(where: str, data: bytes, largest: int) -> tuple[bytes, int]:
             what = first_line(error) if data.startswith(GZIP, position) else f"{_behind(data, position)} after it"
             raise LandingError(f"{where}: broken gzip, {what}: download it again") from error
         if text.tell() > largest:
-            told = "2 GiB" if largest == LARGEST_TEXT else f"{largest:,} bytes, out of {len(data):,}"
-            raise LandingError(f"{where}: unpacks to more than {told}")
+            allowed = "2 GiB" if largest == LARGEST_TEXT else f"{largest:,} bytes, out of {len(data):,}"
+            raise LandingError(f"{where}: unpacks to more than {allowed}")
     return text.getvalue(), 0
 
 

@@ -316,16 +316,16 @@ class Site:
         near = error.near if isinstance(error, TraceError) else None
         return self.message(request, "This page cannot be shown", str(error), 404, near)
 
-    def failed(self, request: Request, told: str) -> Response:
+    def failed(self, request: Request, failure: str) -> Response:
         """Answer an unexpected error."""
-        text = f"{told}. That is a fault of the program: please report it."
+        text = f"{failure}. That is a fault of the program: please report it."
         return self.message(request, "This page failed", text, 500)
 
     def missing(self, request: Request, error: Exception) -> Response:
         """Answer an address that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        told = "There is no page at this address." if status == 404 else "This address only answers GET."
-        return self.message(request, "No such page", told, status)
+        text = "There is no page at this address." if status == 404 else "This address only answers GET."
+        return self.message(request, "No such page", text, status)
 
 
 async def _while_read(request: Request, work: Coroutine[Any, Any, Made]) -> Made | None:

@@ -75,5 +75,5 @@ def _values(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str
     name = identifier(column)
     query = f"select {name} as value, count(*) as row_count\n{rows}\ngroup by all\norder by row_count desc, value"
     counts = con.execute(f"{query}\nlimit {MOST_VALUES + 1}").fetchall()
-    told = [(str(value), [float(count)]) for value, count in counts if value is not None]
-    return drawing.bars(column, ["rows"], told[:MOST_VALUES]), query
+    bars = [(str(value), [float(count)]) for value, count in counts if value is not None]
+    return drawing.bars(column, ["rows"], bars[:MOST_VALUES]), query

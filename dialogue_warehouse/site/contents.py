@@ -31,16 +31,16 @@ Read = TypeVar("Read")
 
 def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -> list[str]:
     """Describe the differences from the build before, one sentence each."""
-    told = []
+    sentences = []
     for name in ("source", "corpora", "code_version"):
         if build[name] != before[name]:
-            told.append(f"{name.replace('_', ' ')}: {build[name]}, before {before[name]}")
+            sentences.append(f"{name.replace('_', ' ')}: {build[name]}, before {before[name]}")
     for name in ("dialogue_count", "turn_count", "action_count", "slot_count", "violation_count"):
         difference = (build[name] or 0) - (before[name] or 0)
         if difference:
             noun = {"violation_count": "defect"}.get(name, name.removesuffix("_count"))
             change = f"{abs(difference):,} {'more' if difference > 0 else 'fewer'} than before"
-            told.append(f"{noun}s: {build[name] or 0:,}, {change}")
+            sentences.append(f"{noun}s: {build[name] or 0:,}, {change}")
     kinds: dict[str, list[str]] = defaultdict(list)
     for suite, expectations in suites.items():
         for entry in expectations:
@@ -50,8 +50,8 @@ def describe_changes(build: Row, before: Row, suites: Mapping[str, list[Row]]) -
                 kinds[kind].append(f"{suite}: {entry['expectation']}")
     for kind, names in sorted(kinds.items()):
         first = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        told.append(f"{counted(len(names), 'expectation')} {kind}: {first}")
-    return told
+        sentences.append(f"{counted(len(names), 'expectation')} {kind}: {first}")
+    return sentences
 
 
 def _outcome_change(earlier: Row | None, now: Row | None) -> str | None:

@@ -122,8 +122,8 @@ class LastResort:
         except Exception as error:
             if scope["type"] != "http":
                 raise
-            told = f"{type(error).__name__}: {first_line(error)}"
-            print(f"error: {scope['path']!r} failed: {told}", file=sys.stderr, flush=True)
+            failure = f"{type(error).__name__}: {first_line(error)}"
+            print(f"error: {scope['path']!r} failed: {failure}", file=sys.stderr, flush=True)
             if not has_begun:
-                page = await run_in_threadpool(self._answer, Request(scope), told)
+                page = await run_in_threadpool(self._answer, Request(scope), failure)
                 await page(scope, receive, send)

@@ -25,26 +25,26 @@ class GridCell:
 Grid = tuple[tuple[GridCell, ...], ...]
 
 
-def read_rows(told: str | None) -> list[list[Any]] | None:
+def read_rows(value: str | None) -> list[list[Any]] | None:
     """Read the text of `describe_rows`: JSON of a table, or a single cell; None stays None."""
-    if told is None:
+    if value is None:
         return None
-    if told.startswith("[["):
+    if value.startswith("[["):
         try:
-            rows = json.loads(told)
+            rows = json.loads(value)
         except ValueError:
-            return [[told]]
+            return [[value]]
         if all(isinstance(row, list) for row in rows):
             return rows
-    return [[_number(told)]]
+    return [[_number(value)]]
 
 
-def compare(told: str | None, against: str | None) -> Grid | None:
+def compare(value: str | None, against: str | None) -> Grid | None:
     """Return the cells of a table, marked if they differ from the other table; without another table no cell is marked.
 
     Rows are compared by position, as the verdicts do.
     """
-    rows, others = read_rows(told), read_rows(against)
+    rows, others = read_rows(value), read_rows(against)
     if rows is None:
         return None
     return tuple(
@@ -56,12 +56,12 @@ def compare(told: str | None, against: str | None) -> Grid | None:
     )
 
 
-def in_words(told: str | None, limit: int = 0) -> str:
+def in_words(value: str | None, limit: int = 0) -> str:
     """Write a measured value on one line: the rows of a table in sequence, the figures of an object by name.
 
     The text is cut to `limit` characters; 0 means no limit.
     """
-    rows = read_rows(told)
+    rows = read_rows(value)
     if rows is None:
         return ""
     text = "; ".join(" ".join(_text(cell) for cell in row) for row in rows)
@@ -147,13 +147,13 @@ def _declared() -> Mapping[tuple[str, str], Expectation]:
 
 def describe_arguments(kwargs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Describe the arguments of an expectation in words; its query is shown separately."""
-    told = []
+    described = []
     for name, value in kwargs.items():
         if name == "row_condition":
-            told.append(("only rows where", _condition(value)))
+            described.append(("only rows where", _condition(value)))
         elif name != "query":
-            told.append((name.replace("_", " "), _value(value)))
-    return told
+            described.append((name.replace("_", " "), _value(value)))
+    return described
 
 
 def _condition(condition: Mapping[str, Any]) -> str:

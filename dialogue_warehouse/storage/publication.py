@@ -51,10 +51,10 @@ def write_pointer(path: Path, build_id: str, rolled_back: str = "") -> None:
 
 def mend(paths: WarehousePaths) -> list[str]:
     """Repair the published state and remove leftovers; return one line per repair."""
-    told = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
+    repairs = [*_remove_folders(paths), *_finish_publication(paths), *_right_pointer(paths), *_right_files(paths)]
     retention.sweep(paths)
     files.remove(paths.scratch_spark)
-    return told
+    return repairs
 
 
 def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
@@ -93,14 +93,14 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
         builds.pointed_build(paths)
         return
     except InputError as error:
-        told = str(error)
+        repair = str(error)
     files.remove(paths.pointer)
     whole = [build_id for build_id in reversed(retention.kept_builds(paths)) if is_whole(paths, build_id)]
     shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
     for build_id in [*shown, *whole][:1]:
         publish(build_id, paths)
-        told += f"; it names build {build_id} again"
-    yield told
+        repair += f"; it names build {build_id} again"
+    yield repair
 
 
 def _right_files(paths: WarehousePaths) -> Iterator[str]:
@@ -129,19 +129,19 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
     """Publish the last intact build in place of one that cannot be repaired."""
     database = paths.build_database(build_id)
     if database in damaged and paths.published in damaged:
-        told = f"build {build_id} is lost: both {paths.published} and {database} have changed since publishing"
+        loss = f"build {build_id} is lost: both {paths.published} and {database} have changed since publishing"
     else:
         lost = next(file for file in damaged if file not in (paths.published, database))
-        told = f"build {build_id} is lost: {lost} has changed since publishing, and there is no copy of it"
+        loss = f"build {build_id} is lost: {lost} has changed since publishing, and there is no copy of it"
     retention.remove(paths, build_id)
     whole = [other for other in reversed(retention.kept_builds(paths)) if is_whole(paths, other)]
     files.remove(paths.published)
     if whole:
         publish(whole[0], paths)
-        yield f"{told}; build {whole[0]} is published instead"
+        yield f"{loss}; build {whole[0]} is published instead"
     else:
         files.remove(paths.pointer)
-        yield f"{told}, and no other build is kept"
+        yield f"{loss}, and no other build is kept"
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:

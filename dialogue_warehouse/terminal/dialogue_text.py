@@ -108,8 +108,8 @@ def _turns(dialogue: dialogue_parts.Dialogue) -> Iterator[Line]:
         speaker = turn.speaker or turn.role
         label = Text(visible(speaker), style=styles[turn.role, speaker])
         yield _mark(turn.key == shown), str(turn.index), label, _said(turn)
-        for name, told in _notes(turn, shown, words):
-            yield _mark(any(key == shown for key, _ in told)), "", Text(name, style="dim"), _joined(told, shown)
+        for name, texts in _notes(turn, shown, words):
+            yield _mark(any(key == shown for key, _ in texts)), "", Text(name, style="dim"), _joined(texts, shown)
 
 
 def _mark(is_marked: bool) -> Text | str:
@@ -172,10 +172,10 @@ def _calls(calls: Sequence[dialogue_parts.Call]) -> Iterator[Note]:
             yield "result", [("none", Text("none", style="dim"))]
 
 
-def _joined(told: list[tuple[str, Text]], shown: str | None) -> Text:
+def _joined(texts: list[tuple[str, Text]], shown: str | None) -> Text:
     """Join the texts in one line, with the mark before the requested one."""
-    texts = [Text.assemble(MARK, " ", text) if key == shown and len(told) > 1 else text for key, text in told]
-    return Text(" · ", style="dim").join(texts)
+    marked = [Text.assemble(MARK, " ", text) if key == shown and len(texts) > 1 else text for key, text in texts]
+    return Text(" · ", style="dim").join(marked)
 
 
 def _selection(selection: dialogue_parts.Selection, words: GoalWords) -> Text:
@@ -188,10 +188,9 @@ def _selection(selection: dialogue_parts.Selection, words: GoalWords) -> Text:
 
 def _act(act: dialogue_parts.Act) -> Text:
     text = Text(visible(act.act or "?"))
-    said = ", ".join(str(value) for value in act.values)
-    told = "=".join(part for part in (act.slot, said) if part)
-    if told:
-        text.append(f" {visible(told)}")
+    values = ", ".join(str(value) for value in act.values)
+    if pair := "=".join(part for part in (act.slot, values) if part):
+        text.append(f" {visible(pair)}")
     if act.canonical_values and act.canonical_values != act.values:
         text.append(f" ({visible(', '.join(map(str, act.canonical_values)))})")
     if act.guideline_steps:
@@ -209,11 +208,11 @@ def _state(state: dialogue_parts.State) -> Text:
 def _slot(slot: dialogue_parts.StateSlot) -> Text:
     sign, style = CHANGES[slot.change]
     values = " / ".join(str(value) for value in slot.variants or [slot.value])
-    told = {
+    texts = {
         "dropped": f"{slot.slot}: {slot.previous_value}",
         "changed": f"{slot.slot}: {slot.previous_value} → {values}",
     }
-    return Text(visible(f"{sign}{told.get(slot.change, f'{slot.slot}: {values}')}"), style=style)
+    return Text(visible(f"{sign}{texts.get(slot.change, f'{slot.slot}: {values}')}"), style=style)
 
 
 def _candidates(candidates: dialogue_parts.Candidates) -> Text:
@@ -234,10 +233,10 @@ def _knowledge(base: dialogue_parts.KnowledgeBase, mark: dialogue_parts.Mark | N
         table.add_column(visible(name), overflow="fold")
     for item in base.items:
         selected = f"selected in turn {', '.join(map(str, item.selected_in))}" if item.selected_in else ""
-        told = ", ".join(text for text in ("shared" if item.is_shared else "", selected) if text)
+        remark = ", ".join(text for text in ("shared" if item.is_shared else "", selected) if text)
         cells = (_plain(str(value)) if value is not None else Text("NULL", style="dim") for value in item.values)
         is_marked = mark is not None and mark.shown_key == item.key
-        table.add_row(_mark(is_marked), str(item.index), *cells, told, style="green" if item.is_shared else "")
+        table.add_row(_mark(is_marked), str(item.index), *cells, remark, style="green" if item.is_shared else "")
     return table
 
 
@@ -247,10 +246,10 @@ def _answers(answers: Sequence[dialogue_parts.Answer], mark: dialogue_parts.Mark
         table.add_column(name, justify=justify, overflow="fold")
     for answer in sorted(answers, key=lambda answer: -(answer.votes or 0)):
         is_marked = mark is not None and mark.shown_key in (answer.vote_key, answer.response_key)
-        told = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
+        response = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
         chosen = Text("chosen", style="green") if answer.is_selected else ""
         votes = "-" if answer.votes is None else str(answer.votes)
-        table.add_row(_mark(is_marked), votes, chosen, visible(answer.option), told)
+        table.add_row(_mark(is_marked), votes, chosen, visible(answer.option), response)
     return table
 
 

@@ -78,18 +78,18 @@ def _fill_spark(output: dict[str, Any], settings: Settings) -> None:
 @contextlib.contextmanager
 def sources_below(manifest: Manifest, scratch: Path) -> Generator[None]:
     """Point every source of the manifest to files below the scratch folder, as long as the context lasts."""
-    told = [
+    relative = [
         (places, location)
         for source in manifest.sources.values()
         for places in (source.meta, source.config.extra if source.config else {})
         if (location := places.get(LOCATION, "")).startswith(READ)
     ]
     try:
-        for places, location in told:
+        for places, location in relative:
             places[LOCATION] = f"{READ}{scratch}/{location.removeprefix(READ)}"
         yield
     finally:
-        for places, location in told:
+        for places, location in relative:
             places[LOCATION] = location
 
 
@@ -230,7 +230,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     _copy_whole(kept.with_suffix(OF_MACROS), last.with_suffix(OF_MACROS))
     if not result.success:
         missing = next(pieces.missing_models(DBT_PROJECT), None)
-        raise ModelError(missing or f"dbt cannot parse the project: {_told(result.exception, target)}")
+        raise ModelError(missing or f"dbt cannot parse the project: {_describe_error(result.exception, target)}")
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
     for unknown in pieces.unknown_sources(manifest):
         raise ModelError(unknown)
@@ -290,7 +290,7 @@ def build(
     if watch and watch.is_ended.is_set():  # the failures are not those of a corpus
         raise InterruptedRunError("interrupted")
     if result.result is None:
-        raise ModelError(f"dbt cannot run: {_told(result.exception, paths.scratch)}")
+        raise ModelError(f"dbt cannot run: {_describe_error(result.exception, paths.scratch)}")
     return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
 
 
@@ -318,7 +318,7 @@ def _invoke(
         return dbtRunner(manifest, [on_event] if on_event else []).invoke(arguments)
 
 
-def _told(error: BaseException | None, folder: Path) -> str:
+def _describe_error(error: BaseException | None, folder: Path) -> str:
     """Return dbt's error in one line, with the folder if the system refused a file that the error does not name."""
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror and cause.filename is None:

@@ -95,8 +95,8 @@ def _of_rows(names: list[str], rows: Sequence[tuple[Any, ...]], select: Select) 
     if not rows:
         return "", set()
     first = dict(zip(names, rows[0], strict=True))
-    told = ", ".join(f"{name}={value}" for name, value in first.items() if value is not None)
-    return f", the first: {told}{_place(first.get('dialogue_key'), select)}", of_rows(rows)
+    values = ", ".join(f"{name}={value}" for name, value in first.items() if value is not None)
+    return f", the first: {values}{_place(first.get('dialogue_key'), select)}", of_rows(rows)
 
 
 def _dialogue(query: str, columns: Sequence[str], corpus_id: str, select: Select) -> str:

@@ -180,7 +180,7 @@ def first_cases(database: Path, suite: str, expectation: Expectation, settings: 
             rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error:  # the expectation failed because its query fails, and its message says so
             return []
-        return [_told(con, row) for row in rows]
+        return [_describe_row(con, row) for row in rows]
 
 
 def _cases_query(suite: str, expectation: Expectation) -> str | None:
@@ -223,7 +223,7 @@ def _conditions(condition: Mapping[str, Any] | None) -> str:
     return f"{identifier(condition['column']['name'])} in ({', '.join(map(literal, values))})"
 
 
-def _told(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
+def _describe_row(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str:
     """Describe a row by file, record and key, or by its values if it has no key or an unknown one."""
     keys = [value for name, value in row.items() if name.endswith("_key") and isinstance(value, str)]
     key = max(keys, key=lambda value: value.count("/"), default=None)

@@ -40,7 +40,7 @@ def build(
 ) -> list[dbt.NodeResult]:
     """Run the models and their tests on Spark; the tables are in `spark_tables`. Raises ModelError and ClusterError."""
     manifest = dbt.parse(paths, SPARK)
-    _make_room(manifest, paths, spark)
+    _make_schemas(manifest, paths, spark)
     with _ansi(), session.server_settings() if isinstance(spark, session.Server) else contextlib.nullcontext():
         return dbt.build(manifest, paths, exclude=exclude, watch=watch, settings=settings, engine=SPARK, built=built)
 
@@ -66,7 +66,7 @@ def select(spark: Spark) -> Callable[[str, int], dbt.Rows]:
     return lambda query, most: spark.sql(query, most)
 
 
-def _make_room(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
+def _make_schemas(manifest: Manifest, paths: WarehousePaths, spark: Spark) -> None:
     """Create empty schemas whose tables lie below the scratch folder, and one with the landed files as tables."""
     for name in (*PUBLISHED_SCHEMAS, *THROWN_AWAY, "raw"):
         folder = paths.spark_tables / name if name in PUBLISHED_SCHEMAS else paths.scratch_spark / name

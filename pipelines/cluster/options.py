@@ -141,10 +141,10 @@ def check() -> None:
     if program is None:
         raise InputError(f"{needed}, but Java is not installed: {mend}")
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=SECONDS, check=False)
+        ran = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{needed}, but {program} does not run ({type(error).__name__}): {mend}") from error
-    version = version_of(told.stderr + told.stdout)
+    version = version_of(ran.stderr + ran.stdout)
     if version is None or version < LEAST:
         raise InputError(
             f"{needed}, but {program} {f'is Java {version}' if version else 'does not print its version'}: {mend}"

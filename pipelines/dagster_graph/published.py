@@ -48,10 +48,10 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
         build = state.of_run(paths, context.run_id)
         with session.reporter.stage("compare", "warehouse") as stage:
             found = history.find_changes(build, paths, settings)
-            told = changes.told_of(found) if found else ""
-            stage.detail = told or "nothing to compare with"
-        replace(build, changed=told, base_build_id=found and found.base_build_id).save(paths)
-        return dg.MaterializeResult(metadata={"changes": told})
+            changed = changes.describe(found) if found else ""
+            stage.detail = changed or "nothing to compare with"
+        replace(build, changed=changed, base_build_id=found and found.base_build_id).save(paths)
+        return dg.MaterializeResult(metadata={"changes": changed})
 
     return build_changes
 

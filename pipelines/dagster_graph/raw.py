@@ -28,7 +28,7 @@ def release_key(corpus: Corpus) -> dg.AssetKey:
     return dg.AssetKey(["landing", corpus.corpus_id])
 
 
-def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
+def release_spec(corpus: Corpus, settings: Settings) -> dg.AssetSpec:
     """Return the spec of the publisher's files, which the graph does not make; downloads and builds report them."""
     return dg.AssetSpec(
         release_key(corpus),
@@ -36,7 +36,7 @@ def release_spec(corpus: Corpus, told: Settings) -> dg.AssetSpec:
         description=f"The files of {corpus.title} as published.",
         owners=resources.OWNERS,
         kinds={"file"},
-        freshness_policy=resources.release_freshness(told),
+        freshness_policy=resources.release_freshness(settings),
         metadata={"homepage": corpus.homepage, "license": corpus.license, "listed_files": len(corpus.files)},
     )
 

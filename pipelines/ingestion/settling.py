@@ -51,7 +51,7 @@ def wait(folder: Path, quiet_seconds: float, most_seconds: float, tell: Callable
     is seen to change counts.
     """
     began = since = time.monotonic()
-    seen, is_told = look(folder), False
+    seen, is_reported = look(folder), False
     while seen.state:
         quiet = max(time.time() - seen.changed_at, time.monotonic() - since)
         left = began + most_seconds - time.monotonic()
@@ -62,11 +62,11 @@ def wait(folder: Path, quiet_seconds: float, most_seconds: float, tell: Callable
                 f"{folder / seen.newest}: is still being written after {most_seconds:g} seconds (DIALOGUE_PATIENCE); "
                 "the files are read as they are"
             )
-        if not is_told:
+        if not is_reported:
             tell(
                 f"{folder / seen.newest} has just changed: waiting until no file changes for {quiet_seconds:g} seconds"
             )
-            is_told = True
+            is_reported = True
         time.sleep(min(PAUSE, quiet_seconds - quiet, left))
         if (now := look(folder)) != seen:
             seen, since = now, time.monotonic()

@@ -43,7 +43,7 @@ def tables(con: duckdb.DuckDBPyConnection, database: str) -> set[str]:
 def difference(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
     """Return the differences of a table as lines; none if there are no differences."""
     before, after = columns(con, "before", table), columns(con, "after", table)
-    told = [f"column {name}: {before.get(name)} before, {after.get(name)} after"
+    reported = [f"column {name}: {before.get(name)} before, {after.get(name)} after"
             for name in {**before, **after} if before.get(name) != after.get(name)]  # fmt: skip
     shared = [name for name in before if name in after]
     shared = [name for name in shared if name not in OF_THE_BUILD.get(table.partition(".")[2], set())]
@@ -52,9 +52,9 @@ def difference(con: duckdb.DuckDBPyConnection, table: str) -> list[str]:
         query = f"select {listed} from {one}.{table} except all select {listed} from {other}.{table}"
         count = con.sql(query).count("*").fetchall()[0][0]
         if count:
-            told.append(f"{count:,} rows are {word}, such as")
-            told += [f"  {row}"[:400] for row in con.sql(query).limit(SHOWN).fetchall()]
-    return told
+            reported.append(f"{count:,} rows are {word}, such as")
+            reported += [f"  {row}"[:400] for row in con.sql(query).limit(SHOWN).fetchall()]
+    return reported
 
 
 def compare(before: Path, after: Path) -> dict[str, list[str]]:
@@ -64,10 +64,10 @@ def compare(before: Path, after: Path) -> dict[str, list[str]]:
         for name, path in (("before", before), ("after", after)):
             con.execute(f"attach '{path}' as {name} (read_only)")
         first, second = tables(con, "before"), tables(con, "after")
-        told = {table: difference(con, table) for table in sorted(first & second)}
-        told |= {table: ["only before"] for table in first - second}
-        told |= {table: ["only after"] for table in second - first}
-    return told
+        reported = {table: difference(con, table) for table in sorted(first & second)}
+        reported |= {table: ["only before"] for table in first - second}
+        reported |= {table: ["only after"] for table in second - first}
+    return reported
 
 
 def main() -> int:
@@ -76,12 +76,12 @@ def main() -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     arguments = parser.parse_args()
-    told = compare(arguments.before, arguments.after)
-    for table, lines in sorted(told.items()):
+    reported = compare(arguments.before, arguments.after)
+    for table, lines in sorted(reported.items()):
         if lines:
             print(table, *lines, sep="\n  ")
-    differing = sum(bool(lines) for lines in told.values())
-    print(f"{len(told)} tables, {differing} differ")
+    differing = sum(bool(lines) for lines in reported.values())
+    print(f"{len(reported)} tables, {differing} differ")
     return int(bool(differing))
 
 

@@ -65,8 +65,10 @@ def measure(name: str, source: Path, engines: list[str], scratch: Path, rows: li
             beside = harness.session_bytes(group) if group else 0
         equal = ""
         if first is not None:
-            told = compare(first / "dialogues.duckdb", warehouse / "dialogues.duckdb")
-            equal = "yes" if not any(told.values()) else ", ".join(table for table, lines in told.items() if lines)
+            reported = compare(first / "dialogues.duckdb", warehouse / "dialogues.duckdb")
+            equal = (
+                "yes" if not any(reported.values()) else ", ".join(table for table, lines in reported.items() if lines)
+            )
             differing += equal != "yes"
         first = first or warehouse
         rows.append(row(f"{name}, {engine}", run, beside, equal))

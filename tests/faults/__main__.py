@@ -141,8 +141,8 @@ def page(outcomes: dict[str, Outcome], document: str) -> str:
                 row.title,
                 datetime.now(tz=UTC).date().isoformat(),
                 str(outcome.times),
-                outcome.lacking or _told(outcome.saw),
-                _told(outcome.left),
+                outcome.lacking or _described(outcome.saw),
+                _described(outcome.left),
                 str(len(outcome.problems)),
             )
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
@@ -155,7 +155,7 @@ def page(outcomes: dict[str, Outcome], document: str) -> str:
 SHOWN = 6
 
 
-def _told(counter: Counter[str]) -> str:
+def _described(counter: Counter[str]) -> str:
     first = [f"{text[:200].replace('<', '&lt;')} ({count})" for text, count in counter.most_common(SHOWN)]
     rest = sum(counter.values()) - sum(count for _, count in counter.most_common(SHOWN))
     return "<br>".join(first) + (f"<br>and {rest} others" if rest else "")

@@ -45,9 +45,9 @@ def two_builds(scene: Scene, times: int) -> Outcome:
             text=True,
             cwd=CLONE,
         )
-        _, told = other.communicate(timeout=PATIENCE)
+        _, reported = other.communicate(timeout=PATIENCE)
         first = scene.finish(one)
-        both = sorted([(first.status, first.stderr), (other.returncode, told)])
+        both = sorted([(first.status, first.stderr), (other.returncode, reported)])
         outcome.must([status for status, _ in both] == [0, 1], f"{what}: {both}")
         scene.judge(outcome, Ended(both[1][0], "", both[1][1]), {1}, what)
         scene.recover(outcome, what)
@@ -104,15 +104,15 @@ def readers(scene: Scene, times: int) -> Outcome:
         ended = scene.build()
         outcome.must(ended.status == 0, f"build {number}: {ended.stderr[-300:]}")
         whole.add(builds.published_build(scene.paths)[0])
-    told = stop_readers(running, halt)
-    failures = [failure for one in told for failure in one["failures"]]
-    seen = [json.loads(answers) for one in told for answers in one["seen"]]
+    reported = stop_readers(running, halt)
+    failures = [failure for one in reported for failure in one["failures"]]
+    seen = [json.loads(answers) for one in reported for answers in one["seen"]]
     outcome.must(not failures, f"{len(failures)} queries failed, the first: {failures[:1]}")
     outcome.must(len({build_id for _, build_id in seen}) > times // 2, "the readers saw hardly any of the builds")
     counts = {build_id: {turns for turns, of in seen if of == build_id} for build_id in {of for _, of in seen}}
     outcome.must(counts.keys() <= whole, f"readers saw builds that were never published: {counts.keys() - whole}")
     outcome.must(all(len(turns) == 1 for turns in counts.values()), f"readers saw a mix of builds: {counts}")
-    queries = sum(one["queries"] for one in told)
+    queries = sum(one["queries"] for one in reported)
     outcome.saw[f"{queries - queries % 100:,} queries or more, of which {len(failures)} failed"] += 1
     outcome.left[scene.left(outcome)] += 1
     scene.restore()

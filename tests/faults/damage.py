@@ -115,8 +115,8 @@ def damaged_own_file(scene: Scene, times: int) -> Outcome:
         read = scene.command("sql", "select count(*) from core.fct_turns")
         outcome.must(read.status in (0, 1, 2) and "Traceback" not in read.stderr, f"{what}: sql: {read.stderr[-300:]}")
         status = scene.command("status")
-        is_told = status.status in (0, 1) or (status.status == 2 and status.stderr.count("\n") == 1)
-        outcome.must(is_told, f"{what}: status: {status.stderr[-300:]}")
+        is_reported = status.status in (0, 1) or (status.status == 2 and status.stderr.count("\n") == 1)
+        outcome.must(is_reported, f"{what}: status: {status.stderr[-300:]}")
         ended = scene.build()
         is_of_operator = path == scene.paths.dagster_yaml
         scene.judge(outcome, ended, {0, 2} if is_of_operator else {0}, what)

@@ -54,9 +54,9 @@ class Served:
             {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
-            told = json.load(answer)
-        assert "errors" not in told, told
-        return told["data"]
+            reported = json.load(answer)
+        assert "errors" not in reported, reported
+        return reported["data"]
 
     def launch(self, job: str, **selection: Any) -> dict[str, Any]:
         """Launch a job, or the selected part of it, as the page does."""
@@ -65,8 +65,8 @@ class Served:
 
     def runs(self) -> dict[str, dict[str, Any]]:
         """Return the status of each run, and its start and end, by its id."""
-        told = self.ask("{ runsOrError { ... on Runs { results { runId status startTime endTime } } } }")
-        return {run["runId"]: run for run in told["runsOrError"]["results"]}
+        reported = self.ask("{ runsOrError { ... on Runs { results { runId status startTime endTime } } } }")
+        return {run["runId"]: run for run in reported["runsOrError"]["results"]}
 
     def latest_run(self, key: dict[str, Any]) -> dict[str, Any]:
         """Return the status of the last run of an asset, by which its page shows it as failed or not."""

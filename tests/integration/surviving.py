@@ -282,7 +282,7 @@ def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable
     return take_steps
 
 
-def told(found: Sequence[Drawn], failure: Failure) -> str:
+def describe_failure(found: Sequence[Drawn], failure: Failure) -> str:
     """Return a report of the found records and their failure, for the person who fixes it."""
     lines = [f"the step '{failure.step}' fails: {failure.said[:SHOWN_CHARACTERS]}"]
     for record in found[:5]:

@@ -136,7 +136,7 @@ def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket]
 
 
 @pytest.mark.parametrize(
-    ("first", "again", "pause", "told"),
+    ("first", "again", "pause", "reported"),
     [
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 2**20, 0.0, [], id="body"),
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.05, [], id="body, dripped"),
@@ -163,15 +163,15 @@ def test_webhook_that_answers_without_end_does_not_hold_a_build(
     first: bytes,
     again: bytes,
     pause: float,
-    told: Any,
+    reported: Any,
 ) -> None:
     """Regression: a body of gigabytes filled the memory, and a slow body of single bytes was read without end."""
     monkeypatch.setattr(channels, "SECONDS", 0.5)
     started = time.monotonic()
     found = undelivered(alert_webhook=f"http://{peer(repeat(first, again, pause))}/services/T0/B1/xyzzy")
     assert time.monotonic() - started < 5
-    assert len(found) == len(told)
-    assert all(expected in reason for expected, reason in zip(told, found, strict=True))
+    assert len(found) == len(reported)
+    assert all(expected in reason for expected, reason in zip(reported, found, strict=True))
 
 
 def test_webhook_that_sends_headers_steadily_does_not_hold_a_build(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_mail_server_that_answers_without_end_does_not_hold_a_build(
 
 
 @pytest.mark.parametrize(
-    ("scheme", "answer", "told"),
+    ("scheme", "answer", "reported"),
     [
         ("smtp", lambda _: time.sleep(1), "took longer than 0.3 s"),
         ("smtp", lambda connection: connection.close(), "cut the connection"),
@@ -252,11 +252,11 @@ def test_mail_server_that_answers_without_end_does_not_hold_a_build(
     ],
 )
 def test_silent_mail_server_times_out(
-    peer: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, answer: Any, told: str
+    peer: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, answer: Any, reported: str
 ) -> None:
     monkeypatch.setattr(channels, "MOST_SECONDS", 0.3)
     host = peer(answer)
-    assert undelivered(alert_smtp=f"{scheme}://{host}") == [f"mail: {host} {told}"]
+    assert undelivered(alert_smtp=f"{scheme}://{host}") == [f"mail: {host} {reported}"]
 
 
 def test_mail_server_without_encryption_is_not_given_the_password(post: tuple[Post, int]) -> None:

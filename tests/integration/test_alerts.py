@@ -32,12 +32,12 @@ SECRET = "T0/B1/xyzzy"
 class Hook(http.server.BaseHTTPRequestHandler):
     """Webhook that records its messages, and answers with the status of the class."""
 
-    told: list[dict[str, Any]]
+    received: list[dict[str, Any]]
     status = 200
     location = "http://127.0.0.1:1/"
 
     def do_POST(self) -> None:
-        self.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(self.status)
         self.send_header("Location", self.location)
         self.end_headers()
@@ -53,7 +53,7 @@ def hook() -> Iterator[tuple[type[Hook], str]]:
     class Own(Hook):
         pass
 
-    Own.told = []
+    Own.received = []
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Own) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -72,7 +72,7 @@ def test_no_alert_is_sent_for_a_folder_that_is_not_a_warehouse(tmp_path: Path, h
     (tmp_path / "mine.txt").touch()
     assert alerts.tell_failure(WarehousePaths(tmp_path), Settings(alert_webhook=hook[1]), "x: y") is None
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
-    assert hook[0].told == []
+    assert hook[0].received == []
 
 
 def written(paths: WarehousePaths) -> list[dict[str, Any]]:
@@ -89,17 +89,17 @@ def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook
     alerts.tell_failure(paths, settings, "abcd/x.json: is not JSON")  # another failure
     for _ in range(2):
         alerts.tell_success(paths, settings)
-    told = [message["text"] for message in hook[0].told]
-    assert [line["text"] for line in written(paths)] == told
+    texts = [message["text"] for message in hook[0].received]
+    assert [line["text"] for line in written(paths)] == texts
     assert [line["kind"] for line in written(paths)] == ["failure", "failure", "recovery"]
-    assert told[0] == (
+    assert texts[0] == (
         f"The build of {paths.root} has failed.\n"
         "sgd: S01: dialogues (critical): 3, expected 4; such as sgd/dev/x.json /7\npublished: nothing yet"
     )
-    assert "is not JSON" in told[1]
-    assert f"The build of {paths.root} succeeds again.\nIt had failed since 20" in told[2]
+    assert "is not JSON" in texts[1]
+    assert f"The build of {paths.root} succeeds again.\nIt had failed since 20" in texts[2]
     alerts.tell_failure(paths, settings, "abcd/x.json: is not JSON")  # the same again, later
-    assert len(hook[0].told) == 4
+    assert len(hook[0].received) == 4
 
 
 @pytest.mark.parametrize("status", [301, 403, 500])
@@ -178,9 +178,9 @@ def test_invalid_alerts_file_is_rejected_and_the_message_is_still_sent(
                 stack.callback(os.close, os.open(paths.alerts, os.O_RDONLY | os.O_NONBLOCK))
         else:
             paths.alerts.mkdir()
-        told = alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
-    assert told == f"{paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
-    assert len(hook[0].told) == 1
+        notice = alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
+    assert notice == f"{paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
+    assert len(hook[0].received) == 1
     assert own.exists() == (kind == "link")
     assert kind != "link" or own.read_text() == "mine"
 
@@ -191,7 +191,7 @@ def test_alert_is_sent_if_no_file_can_be_written(paths: WarehousePaths, hook: tu
     (paths.trouble / "x").touch()
     paths.alerts.mkdir()
     assert alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y") is not None
-    assert "x: y" in hook[0].told[0]["text"]
+    assert "x: y" in hook[0].received[0]["text"]
 
 
 def test_long_line_is_not_truncated_inside_a_secret(paths: WarehousePaths) -> None:
@@ -243,7 +243,7 @@ def test_message_that_reached_no_recipient_is_sent_again(paths: WarehousePaths, 
     hook[0].status = 200
     for _ in range(2):
         alerts.tell_failure(paths, settings, "abcd: no answer")
-    assert len(hook[0].told) == 3
+    assert len(hook[0].received) == 3
     assert [len(line["undelivered"]) for line in written(paths)] == [1, 1, 0]
     trouble = health.read_trouble(paths.trouble)
     assert trouble is not None
@@ -272,7 +272,7 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
     for _ in range(2):
         assert alerts.tell_silence(paths, settings) == (None, None)
     assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery"]
-    first, again, over = (message["text"] for message in hook[0].told)
+    first, again, over = (message["text"] for message in hook[0].received)
     assert first == again
     assert (
         f"The warehouse {paths.root} has not been checked for more than 48 hours (DIALOGUE_HEARTBEAT_HOURS)." in first
@@ -281,7 +281,7 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
     assert over.startswith(f"The warehouse {paths.root} is checked again.\nBefore that, no check of the source has")
     silent_since(paths, 100)  # later it falls silent again
     alerts.tell_silence(paths, settings)
-    assert len(hook[0].told) == 4
+    assert len(hook[0].received) == 4
 
 
 def test_failing_builds_and_silence_are_separate_states(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
@@ -302,22 +302,22 @@ def test_command_reports_silence_without_any_process_of_dagster(
     make_build(paths)
     silent_since(paths, 30)
     command = ("status", "--alert", "--warehouse", paths.root)
-    told = {"DIALOGUE_ALERT_WEBHOOK": hook[1]}
-    assert run_command(*command, **told).returncode == 0
+    variables = {"DIALOGUE_ALERT_WEBHOOK": hook[1]}
+    assert run_command(*command, **variables).returncode == 0
     for _ in range(2):
-        late = run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **told)
+        late = run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **variables)
         assert (late.returncode, late.stderr) == (1, "")
         assert "problem    no check of the source has finished since 20" in late.stdout
     assert not paths.dagster_home.exists()
     as_json = json.loads(run_command(*command, "--json", DIALOGUE_HEARTBEAT_HOURS="24").stdout)
     assert [problem["kind"] for problem in as_json["problems"]] == ["no_check"]
-    plain = run_command("status", "--warehouse", paths.root, DIALOGUE_HEARTBEAT_HOURS="24", **told)
+    plain = run_command("status", "--warehouse", paths.root, DIALOGUE_HEARTBEAT_HOURS="24", **variables)
     assert plain.returncode == 0  # a warehouse that is built by hand needs no timer
-    assert len(hook[0].told) == 1
+    assert len(hook[0].received) == 1
     checked.record_check(paths)
-    assert run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **told).returncode == 0
-    assert "is checked again" in hook[0].told[1]["text"]
-    nothing = run_command("status", "--alert", "--warehouse", tmp_path / "unmounted", **told)
+    assert run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **variables).returncode == 0
+    assert "is checked again" in hook[0].received[1]["text"]
+    nothing = run_command("status", "--alert", "--warehouse", tmp_path / "unmounted", **variables)
     error = f"error: {tmp_path / 'unmounted'}: is not a warehouse, so its last check is unknown\n"
     assert (nothing.returncode, nothing.stderr) == (2, error)
     assert not (tmp_path / "unmounted").exists()
@@ -333,7 +333,7 @@ def test_command_reports_a_failure_and_the_recovery(
     for _ in range(2):
         failed = run_command(*cut, DIALOGUE_ALERT_WEBHOOK=hook[1])
         assert failed.returncode == 2, failed.stderr
-    (failure,) = hook[0].told
+    (failure,) = hook[0].received
     assert "sgd/dev/dialogues_001.json: " in failure["text"]
     assert f"report: {paths.reports / 'index.html'}" in failure["text"]
     assert "published: build 20" in failure["text"]
@@ -341,7 +341,7 @@ def test_command_reports_a_failure_and_the_recovery(
     well = run_command("build", "--warehouse", paths.root, DIALOGUE_ALERT_WEBHOOK=hook[1])
     assert well.returncode == 0, well.stderr
     assert [line["kind"] for line in written(paths)] == ["failure", "recovery"]
-    assert "succeeds again" in hook[0].told[1]["text"]
+    assert "succeeds again" in hook[0].received[1]["text"]
     paths.alerts.unlink()
     os.mkfifo(paths.alerts)
     unrecorded = f"notice: {paths.alerts}: an alert could not be recorded: a link, or not a regular file; remove it"
@@ -350,11 +350,11 @@ def test_command_reports_a_failure_and_the_recovery(
     assert (failed.returncode, well.returncode) == (2, 0)
     assert unrecorded in failed.stderr
     assert unrecorded in well.stdout + well.stderr
-    assert len(hook[0].told) == 4
+    assert len(hook[0].received) == 4
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         (
             "ALERT_WEBHOOK",
@@ -371,10 +371,10 @@ def test_command_reports_a_failure_and_the_recovery(
         ("HEARTBEAT_HOURS", "0", "DIALOGUE_HEARTBEAT_HOURS: '0' is not a positive number of hours"),
     ],
 )
-def test_invalid_settings_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str) -> None:
+def test_invalid_settings_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, text: str, message: str) -> None:
     monkeypatch.setenv(f"DIALOGUE_{name}", text)
     with pytest.raises(SettingsError) as raised:
         Settings.from_environment()
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(message)
     assert "secret" not in str(raised.value)
     assert issubclass(SettingsError, InputError)

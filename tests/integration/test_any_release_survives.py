@@ -31,12 +31,12 @@ from tests.integration.surviving import (
     Failure,
     Place,
     answer,
+    describe_failure,
     failure_of_models,
     find,
     first_failure,
     narrow,
     reduce,
-    told,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -121,7 +121,7 @@ def test_whatever_the_schemas_admit_survives(tmp_path: Path, drawn: dict[str, tu
     failure = first_failure(place)
     if failure is not None:
         again = f"DIALOGUE_SEED={SEED} DIALOGUE_RECORDS={RECORDS} gives these records again"
-        pytest.fail(f"{again}\n{told(find(release, place, failure), failure)}", pytrace=False)
+        pytest.fail(f"{again}\n{describe_failure(find(release, place, failure), failure)}", pytrace=False)
     with duckdb.connect(str(place.warehouse / "dialogues.duckdb"), read_only=True) as con:
         quarantined = dict(
             con.execute("select corpus_id, count(*) from core.source_quarantine group by all").fetchall()
@@ -198,7 +198,7 @@ def test_planted_bug_of_each_corpus_is_found_with_its_record(
                 found[corpus_id] = end.value
                 del asked[corpus_id]
     for corpus_id, records in found.items():
-        message = told(records, Failure("build", ""))
+        message = describe_failure(records, Failure("build", ""))
         assert len(records) == 1, message
         assert f"corpus {corpus_id}, file {records[0].file}, record {records[0].index}" in message
         assert fails_of[corpus_id] in drawings[corpus_id][0].states(records[0]), message

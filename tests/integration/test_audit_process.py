@@ -24,7 +24,7 @@ def test_audit_forks_only_while_it_has_one_thread(tmp_path: Path) -> None:
         "print(processes.can_fork())\n"
         "threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\nprint(processes.can_fork())\n"
     )
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-W", "ignore", file],
         env={**os.environ, **ONE_THREAD},
         cwd=CLONE,
@@ -32,7 +32,7 @@ def test_audit_forks_only_while_it_has_one_thread(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert told.stdout == "True\nFalse\n"
+    assert reported.stdout == "True\nFalse\n"
 
 
 def test_audit_times_out() -> None:

@@ -56,7 +56,7 @@ def instance(paths: WarehousePaths) -> Iterator[Any]:
         yield instance
 
 
-def told(paths: WarehousePaths) -> list[dict[str, Any]]:
+def alerts_of(paths: WarehousePaths) -> list[dict[str, Any]]:
     """Return the alerts."""
     return [json.loads(line) for line in paths.alerts.read_text().splitlines()] if paths.alerts.exists() else []
 
@@ -267,13 +267,13 @@ def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     assert f"{cut}: is still being written after 0.01 seconds (DIALOGUE_PATIENCE); the files are read as they are" in [
         entry.message for entry in instance.all_logs(failed.run_id)
     ]
-    (first,) = told(paths)
+    (first,) = alerts_of(paths)
     assert first["text"].splitlines()[1].startswith("bbai/test_classifier.json: not JSON, cut off")
     assert "Traceback" not in first["text"]
     with ownership.exclusive(paths):
         run(definitions, instance)
     cursor = tell(definitions, instance, cursor).cursor
-    assert told(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
+    assert alerts_of(paths)[1]["text"].splitlines()[1] == f"{paths.root}: another build is running"
     monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "5")
     monkeypatch.setenv("DIALOGUE_PATIENCE", "300")
     cut.write_bytes(text[:-9])
@@ -283,8 +283,8 @@ def test_first_failure_of_a_run_and_its_recovery_are_reported_once(
     assert well.success
     assert not copying.is_alive()
     tell(definitions, instance, cursor)
-    assert [line["kind"] for line in told(paths)] == ["failure", "failure", "recovery"]
-    assert "rows removed" in told(paths)[2]["text"]
+    assert [line["kind"] for line in alerts_of(paths)] == ["failure", "failure", "recovery"]
+    assert "rows removed" in alerts_of(paths)[2]["text"]
 
 
 def test_a_run_waits_for_a_build_that_ends_in_time(tmp_path: Path) -> None:
@@ -342,13 +342,13 @@ def test_a_part_of_the_graph_is_canceled_and_turns_no_asset_red(
         assert asked.dagster_event.message == PART_REFUSED
         assert instance.all_logs(ended.run_id, of_type=dg.DagsterEventType.STEP_FAILURE) == []
         assert tell(definitions, instance).run_requests == []
-    assert told(paths) == []
+    assert alerts_of(paths) == []
     assert builds.pointed_build(paths) == published
     assert of(report).success  # it is about the published build, and can be made again
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "selected", "told"),
+    ("command", "option", "selected", "message"),
     [
         ("launch", "assets", "core/fct_turns", "a part of the graph cannot be built alone"),
         ("launch", "assets", "group:core", "a part of the graph cannot be built alone"),
@@ -366,17 +366,17 @@ def test_a_part_of_the_graph_is_canceled_and_turns_no_asset_red(
     ],
 )
 def test_command_of_dagster_that_selects_a_part_is_refused_in_one_line(
-    definitions: Any, command: str, option: str, selected: str | None, told: str | None
+    definitions: Any, command: str, option: str, selected: str | None, message: str | None
 ) -> None:
     """As the definitions see it while that command loads them."""
     from pipelines.dagster_graph.graph import SelectionError, refuse_part
 
     with click.Context(click.Command(command)) as context:
         context.params = {option: selected}
-        if told is None:
+        if message is None:
             assert refuse_part(definitions) is definitions
             return
-        with pytest.raises(SelectionError, match=re.escape(told)) as refused:
+        with pytest.raises(SelectionError, match=re.escape(message)) as refused:
             refuse_part(definitions)
     assert (refused.value.exit_code, "\n" in refused.value.format_message()) == (2, False)
 
@@ -494,5 +494,5 @@ def test_a_run_never_replaces_real_files_by_the_sample(
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         assert not run(definitions, instance).success
         tell(definitions, instance)
-    assert "would give way to generated ones" in told(paths)[0]["text"]
+    assert "would give way to generated ones" in alerts_of(paths)[0]["text"]
     assert builds.pointed_build(paths) == published

@@ -28,8 +28,8 @@ def test_folder_of_any_name_is_built_and_read(tmp_path: Path, awkward_releases: 
 def test_folder_whose_name_is_a_pattern_is_rejected_in_one_line(tmp_path: Path) -> None:
     """DuckDB would read all files that match the pattern."""
     refused = run_command("build", "--warehouse", tmp_path / "wh[1]")
-    told = f"error: {tmp_path}/wh[1]: the path of a warehouse cannot have any of * ? [ ] {{ }}\n"
-    assert (refused.returncode, refused.stderr) == (2, told)
+    reported = f"error: {tmp_path}/wh[1]: the path of a warehouse cannot have any of * ? [ ] {{ }}\n"
+    assert (refused.returncode, refused.stderr) == (2, reported)
 
 
 def test_warehouse_of_another_user_can_be_read_and_verified_but_not_written(

@@ -151,12 +151,12 @@ def test_engines_are_compared_by_the_corpus_that_landed_longest_and_by_stage() -
 
 
 def test_large_releases_are_built_and_nothing_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    reported = []
     monkeypatch.setattr(bench, "generate", lambda *_: a_run())
-    monkeypatch.setattr(bench, "measure", lambda *given: told.append(given[-1]) or {})
+    monkeypatch.setattr(bench, "measure", lambda *given: reported.append(given[-1]) or {})
     for scale in (bench.REPEATED_SCALE, 2 * bench.REPEATED_SCALE):
         bench.measure_generated(scale, 1, tmp_path)
-    assert told == [True, False]
+    assert reported == [True, False]
 
 
 def test_builds_alone_are_shown_where_nothing_followed(tiny) -> None:

@@ -114,7 +114,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_killed_publication_is_completed_or_undone(killed: Path, step: int) -> None:
     paths = WarehousePaths(killed / str(step))
     was_complete = not paths.started_publication.exists() and builds.pointed_build(paths) == NEW
-    told = publication.mend(paths)
+    reported = publication.mend(paths)
     published = builds.pointed_build(paths)
     assert published in (OLD, NEW)
     assert builds.damage(paths, published) == []
@@ -123,7 +123,7 @@ def test_killed_publication_is_completed_or_undone(killed: Path, step: int) -> N
     assert not paths.started_publication.exists()
     assert list(paths.root.rglob("*.tmp")) == []
     if published == NEW and not was_complete:
-        assert told == [f"build {NEW} had passed, but its publication was interrupted: it is finished now"]
+        assert reported == [f"build {NEW} had passed, but its publication was interrupted: it is finished now"]
     assert publication.mend(paths) == []
 
 
@@ -150,8 +150,8 @@ def test_link_to_another_build_is_noticed_even_without_links(passed: WarehousePa
     passed.published.chmod(0o644)
     passed.published.write_bytes(content)
     assert builds.damage(passed, OLD) == [passed.published]
-    (told,) = publication.mend(passed)
-    assert ": it is restored" in told
+    (reported,) = publication.mend(passed)
+    assert ": it is restored" in reported
     assert builds.damage(passed, OLD) == []
 
 

@@ -151,6 +151,6 @@ def test_command_says_which_variable_is_wrong(company_web: Web, tmp_path) -> Non
     variables = {"DIALOGUE_MIRROR": company_web.url, "SSL_CERT_FILE": str(tmp_path / "missing.pem")}
     completed = run_command("fetch", "--to", tmp_path, **variables)
     assert completed.returncode == 2
-    told = f"error: SSL_CERT_FILE: {tmp_path / 'missing.pem'} cannot be read: No such file or directory"
-    assert completed.stderr.splitlines()[-1] == told
+    reported = f"error: SSL_CERT_FILE: {tmp_path / 'missing.pem'} cannot be read: No such file or directory"
+    assert completed.stderr.splitlines()[-1] == reported
     assert "Traceback" not in completed.stderr

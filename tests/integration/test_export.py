@@ -312,8 +312,8 @@ def test_killed_export_leaves_no_visible_file_and_the_next_one_removes_the_rest(
 def test_two_exports_do_not_write_into_one_folder_at_once(sample_folder: Path, tmp_path: Path) -> None:
     with files.alone_in(tmp_path), pytest.raises(InputError) as refused:
         write(sample_folder, tmp_path, Selection(splits=("test",)), ChatOptions())
-    told = f"{tmp_path}: another export writes there; wait until it has ended, or name another folder"
-    assert (str(refused.value), list(tmp_path.iterdir())) == (told, [])
+    reported = f"{tmp_path}: another export writes there; wait until it has ended, or name another folder"
+    assert (str(refused.value), list(tmp_path.iterdir())) == (reported, [])
 
 
 @pytest.mark.parametrize("name", ['it\'s "here" {x} %20 *', "\udcff", "-\n"])

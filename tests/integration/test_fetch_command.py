@@ -101,13 +101,13 @@ def one_corpus() -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("name", "returncode", "told"),
+    ("name", "returncode", "reported"),
     [
         ("SIGINT", 130, "interrupted; run the same command again to continue\n"),
         ("SIGTERM", 143, "interrupted; run the same command again to continue\n"),
     ],
 )
-def test_interrupted_command_leaves_only_parts(web, tmp_path, name, returncode, told):
+def test_interrupted_command_leaves_only_parts(web, tmp_path, name, returncode, reported):
     corpus = one_corpus()
     for file in corpus.files:
         web.files[f"/{corpus.corpus_id}/{file.path}"] = b"x" * 1000
@@ -121,7 +121,7 @@ def test_interrupted_command_leaves_only_parts(web, tmp_path, name, returncode, 
         assert time.monotonic() - started < 5
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".part"}
     assert process.returncode == returncode
-    assert (output, errors) == ("", told)
+    assert (output, errors) == ("", reported)
 
 
 def test_command_says_what_failed_and_what_to_do(web, tmp_path):

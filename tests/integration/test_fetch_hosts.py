@@ -138,7 +138,7 @@ def test_endless_redirects_are_not_followed(web, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "reported"),
     [
         ("file:///etc/passwd", "redirects to an address of file:// and only http and https are followed"),
         ("FTP://127.0.0.1/x", "redirects to an address of ftp:// and only http and https are followed"),
@@ -147,10 +147,10 @@ def test_endless_redirects_are_not_followed(web, tmp_path):
         ("http://127.0.0.1:99999/", "127.0.0.1:99999 is not a valid host"),
     ],
 )
-def test_redirect_to_anything_else_is_not_followed(web, tmp_path, target, told):
+def test_redirect_to_anything_else_is_not_followed(web, tmp_path, target, reported):
     file = listed(web, "a", bytes=None, sha256=None)
     web.faults["/a"] = [redirect(target)]
-    assert refused(tmp_path, file).endswith(told)
+    assert refused(tmp_path, file).endswith(reported)
     assert names(tmp_path) == []
     assert len(web.asked) == 1
 

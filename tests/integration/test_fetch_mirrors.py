@@ -55,7 +55,7 @@ def too_large(handler: Handler, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "told"),
+    ("faults", "message"),
     [
         pytest.param([status(404)], "answered 404 Not Found", id="not found"),
         pytest.param([status(403)], "answered 403 Forbidden", id="forbidden"),
@@ -75,14 +75,14 @@ def too_large(handler: Handler, content: bytes) -> None:
         pytest.param([too_large], "observed more", id="too large"),
     ],
 )
-def test_mirror_is_used_if_an_address_fails(web: Web, tmp_path, faults: list[Fault], told: str) -> None:
+def test_mirror_is_used_if_an_address_fails(web: Web, tmp_path, faults: list[Fault], message: str) -> None:
     """A publisher may be unreachable, may have moved the file, or may answer with other content."""
     file = mirrored(web)
     web.faults["/a"] = faults
     (result,) = run(tmp_path, file)
     assert (result.outcome, result.wanted.target.read_bytes()) == (Outcome.FETCHED, CONTENT)
     (cause,) = result.failed_before
-    assert told in cause
+    assert message in cause
     host = mirror_of(web).removeprefix("http://")
     (notice,) = notices([result])
     assert notice == f"demo/a: downloaded from {host}, because {cause}"
@@ -104,8 +104,8 @@ def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, 
     assert [result.outcome for result in results] == [Outcome.FETCHED] * 2
     assert [path for path, *_ in web.asked] == ["/mirror/a", "/gone", "/mirror/b/c"]
     host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
-    assert told == [
+    message = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
+    assert message == [
         f"mirror   demo/a: {dead} cannot be reached (Connection refused); trying {host}",
         f"mirror   demo/b/c: {host} answered 404 Not Found; trying {host}",
     ]

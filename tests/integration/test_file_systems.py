@@ -35,8 +35,8 @@ def test_folder_without_locks_is_rejected(code: int, tmp_path: Path) -> None:
     folder = tmp_path / "warehouse"
     ended = run(*CLI, "build", "--warehouse", folder, **refusing(folder, flock=code))
     lacks = f"its file system has no locks ({os.strerror(code)})"
-    told = f"error: {folder}: {lacks}; use another one, such as a local disk\n"
-    assert (ended.returncode, ended.stderr) == (2, told)
+    reported = f"error: {folder}: {lacks}; use another one, such as a local disk\n"
+    assert (ended.returncode, ended.stderr) == (2, reported)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, samp
         ended = run(*ALONE, f"{mount} && {cli} {reading} --warehouse {tmp_path}")
         assert (ended.returncode, ended.stderr) == (0, ""), reading
     refused = run(*ALONE, f"{mount} && {cli} build --warehouse {tmp_path}")
-    told = f"error: {tmp_path}/.lock: cannot be written: Read-only file system\n"
-    assert (refused.returncode, refused.stderr) == (2, told)
+    reported = f"error: {tmp_path}/.lock: cannot be written: Read-only file system\n"
+    assert (refused.returncode, refused.stderr) == (2, reported)
 
 
 def test_error_without_a_file_is_one_line(capsys: pytest.CaptureFixture) -> None:
-    for error, told in (
+    for error, reported in (
         (OSError(errno.EIO, "Input/output error"), "error: an unnamed file: Input/output error\n"),
         (OSError(errno.EXDEV, "Cross", "a", None, "b"), "error: a -> b: Cross\n"),
     ):
         assert main._status_of(error) == 2
-        assert capsys.readouterr().err == told
+        assert capsys.readouterr().err == reported
 
 
 def test_long_path_of_a_source_file_gets_a_valid_name() -> None:

@@ -41,7 +41,7 @@ def test_libraries_in_the_process_of_the_tests_change_nothing(tmp_path: Path) ->
     code = f"import os; before = {{*os.environ}}; import {libraries}; print('set', *{{*os.environ}} - before)"
     file = tmp_path / "imports.py"  # pyspark ends a process whose main module has no file
     file.write_text(code, encoding="utf-8")
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, file],
         capture_output=True,
         text=True,
@@ -49,7 +49,7 @@ def test_libraries_in_the_process_of_the_tests_change_nothing(tmp_path: Path) ->
         env=forked.variables(),
         check=True,
     )
-    said, *variables = told.stdout.split()
+    said, *variables = reported.stdout.split()
     assert said == "set"
     assert set(variables) <= forked.SET_BY_LIBRARIES
 

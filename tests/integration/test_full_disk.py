@@ -35,10 +35,10 @@ def on_a_disk_of(mebibytes: int, folder: Path, script: str) -> subprocess.Comple
 
 def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> None:
     ended = on_a_disk_of(30, tmp_path, f"{BUILD}; echo $?; ls -A wh")
-    told = (
+    message = (
         rf"error: {re.escape(str(tmp_path))}/wh: a build of this source needs about 77.6 MB, and 31\.\d MB are free\n"
     )
-    assert re.fullmatch(told, ended.stderr)
+    assert re.fullmatch(message, ended.stderr)
     assert ended.stdout == "1\n.dialogue-warehouse\n.lock\n.trouble.json\nalerts.jsonl\n"
 
 
@@ -85,8 +85,8 @@ def test_disk_that_fills_up_meanwhile_is_reported_in_one_line(tmp_path: Path) ->
     """It fills up while the models are built. `make faults` fills it at random moments."""
     fill = FILL.format("wh/.scratch/dialogues.duckdb")
     ended = on_a_disk_of(84, tmp_path, f"{fill}{BUILD}; echo $?; ls wh; rm filler; echo left")
-    told = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 77.6 MB, and "
-    assert ended.stderr.startswith(told)
+    message = f"error: {tmp_path}/wh: No space left on device; a build of this source needs about 77.6 MB, and "
+    assert ended.stderr.startswith(message)
     assert ended.stderr.endswith("B are free\n")
     assert ended.stderr.count("\n") == 1
     status, *there, end = ended.stdout.split()
@@ -153,15 +153,15 @@ def test_every_step_of_the_graph_tells_of_a_full_disk(tmp_path: Path) -> None:
         yield 1
         raise duckdb.IOException("could not write: No space left on device")
 
-    told = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ [MGT]B are free$"
+    message = rf"^{tmp_path}: No space left on device; a build of this source needs about 77.6 MB, and [\d.]+ [MGT]B are free$"
     with open_session(settings, paths, Reporter(quiet=True)) as session:
-        with pytest.raises(BuildError, match=told):
+        with pytest.raises(BuildError, match=message):
             explained(fails)(None, session)
-        with pytest.raises(BuildError, match=told):
+        with pytest.raises(BuildError, match=message):
             list(explained(fails_on_the_way)(None, session))
         with pytest.raises(ZeroDivisionError):
             explained(lambda *_: 1 / 0)(None, session)
-    with pytest.raises(BuildError, match=told), open_session(settings, paths, Reporter(quiet=True)) as session:
+    with pytest.raises(BuildError, match=message), open_session(settings, paths, Reporter(quiet=True)) as session:
         fails(None, session)
     modules = [file.read_text() for file in (CLONE / "pipelines" / "dagster_graph").glob("*.py")]
     decorated = [re.findall(r"(\S+)\n +def \w+\(\s*context: dg\.AssetExecutionContext", text) for text in modules]

@@ -159,19 +159,19 @@ def test_run_about_a_repaired_corpus_leaves_the_others(
     built = run_command(*command, "--log-format", "json", DIALOGUE_REFRESH=DAMAGED)
     assert built.returncode == 1, built.stderr  # the other corpus is still absent
     assert "nothing changed" not in built.stdout
-    told = events(built.stderr)
-    *_, finished, error = told
+    reported = events(built.stderr)
+    *_, finished, error = reported
     assert (finished["event"], finished["is_unchanged"]) == ("finished", False)
     assert finished["build_id"] == builds.pointed_build(paths)
     assert {corpus["corpus_id"] for corpus in finished["corpora"]} == set(registry.corpus_ids())
     assert (error["event"], error["status"]) == ("error", 1)
     assert f"{GONE} is stale since " in error["text"]
     assert DAMAGED not in error["text"]
-    stages = {(event["stage"], event["name"]): event for event in told if event["event"] == "stage_finished"}
+    stages = {(event["stage"], event["name"]): event for event in reported if event["event"] == "stage_finished"}
     assert stages["land", DAMAGED]["counts"].keys() == {"files", "records"}
     assert stages["model", "warehouse"]["counts"]["models"] > 1
     assert all(event["seconds"] >= 0 for event in stages.values())
-    assert [event for event in told if event["event"] == "notice" and event["level"] == "warning"]
+    assert [event for event in reported if event["event"] == "notice" and event["level"] == "warning"]
     carried = builds.read_manifest(paths, builds.pointed_build(paths) or "").carried
     assert set(carried) == set(registry.corpus_ids()) - {DAMAGED}
     assert carried[GONE].cause is Cause.ABSENT  # it is still absent
@@ -238,8 +238,8 @@ def test_rows_that_fail_a_check_are_not_published(sample_folder: Path, tmp_path:
     assert built.returncode == 1, built.stderr
     for corpus_id in (GONE, DAMAGED):
         assert f"{corpus_id} is stale since " in built.stderr
-    for corpus_id, told in ((GONE, "test sound_"), (DAMAGED, f"{DAMAGED}: A09c (warning): ")):
-        assert f"notice: {corpus_id} falls back to build {before}: {told}" in built.stdout
+    for corpus_id, reported in ((GONE, "test sound_"), (DAMAGED, f"{DAMAGED}: A09c (warning): ")):
+        assert f"notice: {corpus_id} falls back to build {before}: {reported}" in built.stdout
     now, manifest = builds.published_build(paths)[1], builds.read_manifest(paths, builds.published_build(paths)[0])
     assert snapshot(now, *registry.corpus_ids())["dim_source_files"]
     for corpus_id in registry.corpus_ids():

@@ -104,8 +104,8 @@ def test_odd_records_abort_no_build_and_come_back_within_4_gb_of_address_space(
         assert rows(con, "select count(*) from quality.restorations where not is_equal") == [(0,)]
         assert rows(con, "select count(*) from quality.restorations")[0][0] >= len(added)
     for name in added:
-        told = "a byte-order mark at its beginning" if name.endswith(".json") else "1 zero byte after the archive"
-        assert f"notice: {name}: skipped {told}\n" in built.stdout
+        reported = "a byte-order mark at its beginning" if name.endswith(".json") else "1 zero byte after the archive"
+        assert f"notice: {name}: skipped {reported}\n" in built.stdout
 
 
 def test_file_that_changes_during_a_build_is_reported(awkward_releases: Path, tmp_path: Path) -> None:

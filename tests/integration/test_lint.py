@@ -204,8 +204,8 @@ def test_finding_in_a_claim_names_the_claim(findings: list[str]) -> None:
 
 
 def test_finding_in_a_macro_is_reported_once_with_a_model_that_uses_it(findings: list[str]) -> None:
-    (told,) = [found for found in findings if found.startswith("dbt_project/macros/lists.sql:12:")]
-    assert "written for dbt_project/models/names.sql:3 as `1 AS number,`" in told
+    (message,) = [found for found in findings if found.startswith("dbt_project/macros/lists.sql:12:")]
+    assert "written for dbt_project/models/names.sql:3 as `1 AS number,`" in message
 
 
 def test_sound_clone_has_no_findings(tmp_path: Path) -> None:
@@ -230,8 +230,8 @@ def test_sound_file_is_cached_until_it_or_a_rule_changes(tmp_path: Path, monkeyp
 
 def test_finding_is_reported_each_time(tmp_path: Path) -> None:
     write(tmp_path, SOUND | {"warehouse/queries/01_names.sql": "SELECT 1 as a\n"})
-    told = [lint(tmp_path, "warehouse/queries/01_names.sql").stdout for _ in range(2)]
-    assert told[0] == told[1] != ""
+    outputs = [lint(tmp_path, "warehouse/queries/01_names.sql").stdout for _ in range(2)]
+    assert outputs[0] == outputs[1] != ""
 
 
 def test_project_that_dbt_cannot_read_is_a_finding_with_file_and_line(tmp_path: Path) -> None:

@@ -125,9 +125,9 @@ def test_kept_build_is_taken_from_the_published_file(paths: WarehousePaths, how:
 def test_earlier_build_is_published_if_both_copies_are_lost(paths: WarehousePaths, how: str) -> None:
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, how)
-    (told,) = publication.mend(paths)
-    assert told.startswith(f"build {SECOND} is lost: ")
-    assert told.endswith(f"; build {FIRST} is published instead")
+    (message,) = publication.mend(paths)
+    assert message.startswith(f"build {SECOND} is lost: ")
+    assert message.endswith(f"; build {FIRST} is published instead")
     assert (shown(paths), retention.kept_builds(paths), publication.mend(paths)) == (FIRST, [FIRST], [])
 
 
@@ -135,8 +135,8 @@ def test_nothing_is_published_if_no_build_is_complete(paths: WarehousePaths) -> 
     retention.prune(paths, 1)
     for file in (paths.published, paths.build_database(SECOND)):
         damage(file, "cut")
-    (told,) = publication.mend(paths)
-    assert told.endswith(", and no other build is kept")
+    (message,) = publication.mend(paths)
+    assert message.endswith(", and no other build is kept")
     assert (paths.published.exists(), builds.pointed_build(paths), publication.mend(paths)) == (False, None, [])
 
 
@@ -152,9 +152,9 @@ def test_damaged_pointer_is_reported_and_replaced(paths: WarehousePaths, content
     paths.pointer.write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(InputError, match=r"^[^\n]*published\.json: [^\n]*$"):
         builds.published_build(paths)
-    (told,) = publication.mend(paths)
-    assert told.startswith(f"{paths.pointer}: is not the name of the published build: ")
-    assert told.endswith(f"; it names build {SECOND} again")
+    (message,) = publication.mend(paths)
+    assert message.startswith(f"{paths.pointer}: is not the name of the published build: ")
+    assert message.endswith(f"; it names build {SECOND} again")
     assert (shown(paths), publication.mend(paths)) == (SECOND, [])
 
 
@@ -163,8 +163,8 @@ def test_pointer_that_is_a_folder_is_reported_and_replaced(paths: WarehousePaths
     damage(paths.pointer, "a folder")
     paths.published.unlink()
     damage(paths.build_database(SECOND), "cut")
-    (told,) = publication.mend(paths)
-    assert told.endswith(f"; it names build {FIRST} again")
+    (message,) = publication.mend(paths)
+    assert message.endswith(f"; it names build {FIRST} again")
     assert shown(paths) == FIRST
 
 
@@ -356,9 +356,9 @@ def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> 
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
-    told = f"{paths.published}: has changed since build {SECOND} was published; the next build repairs it"
+    message = f"{paths.published}: has changed since build {SECOND} was published; the next build repairs it"
     refused = run_command("verify", "--warehouse", paths.root)
-    assert (refused.returncode, refused.stderr) == (1, f"error: {told}\n")
+    assert (refused.returncode, refused.stderr) == (1, f"error: {message}\n")
     assert (
         f"damaged    {paths.published} has changed since publishing"
         in run_command("status", "--warehouse", paths.root).stdout

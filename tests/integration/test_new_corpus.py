@@ -288,8 +288,8 @@ def test_copy_of_each_corpus_can_be_built_with_it(copies: Path) -> None:
     built = run(copy, *command)
     assert built.returncode == 0, built.stderr
     counts = "select corpus_id, count(*) as files from core.dim_source_files group by corpus_id order by corpus_id"
-    told = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "warehouse", counts).stdout
-    files = {row["corpus_id"]: row["files"] for row in json.loads(told)}
+    reported = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "warehouse", counts).stdout
+    files = {row["corpus_id"]: row["files"] for row in json.loads(reported)}
     assert files.keys() == {*corpora, *(f"like{corpus_id}" for corpus_id in corpora)}
     assert all(files[f"like{corpus_id}"] == files[corpus_id] > 0 for corpus_id in corpora)
     claims = json.loads(run(copy, "-m", "dialogue_warehouse", "claims", "--json", "--warehouse", "warehouse").stdout)
@@ -300,8 +300,8 @@ def test_copy_of_each_corpus_can_be_built_with_it(copies: Path) -> None:
         claim_id: judged[claim_id] for claim_id in corpus_of
     }
     broken = "select corpus_id, rule_id, count(*) as rows from quality.violations group by all"
-    told = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "warehouse", broken).stdout
-    rows = {(row["corpus_id"], row["rule_id"]): row["rows"] for row in json.loads(told)}
+    reported = run(copy, "-m", "dialogue_warehouse", "sql", "--json", "--warehouse", "warehouse", broken).stdout
+    rows = {(row["corpus_id"], row["rule_id"]): row["rows"] for row in json.loads(reported)}
     own = {(corpus_id, rule): count for (corpus_id, rule), count in rows.items() if corpus_id in corpora}
     assert ("sgd", "missing_result_slot") in own
     assert {(f"like{corpus_id}", rule): count for (corpus_id, rule), count in own.items()} == {

@@ -80,13 +80,13 @@ def test_run_of_the_graph_checks_its_input_and_the_disk_first(
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(paths.root))
     monkeypatch.setenv("DIALOGUE_QUIET_SECONDS", "0.01")
     job = assemble(Settings.from_environment()).resolve_job_def(EVERYTHING)
-    for source, kind, told in (
+    for source, kind, reported in (
         (tmp_path / "nowhere", InputError, "nowhere: no such folder"),
         (tmp_path / "empty", InputError, "empty: no data file of "),
         (large, BuildError, r"warehouse: a build of this source needs about 17.6 TB, and [\d.]+ [MGT]B are free"),
     ):
         monkeypatch.setenv("DIALOGUE_SOURCE", str(source))
-        with pytest.raises(kind, match=told) as refused:
+        with pytest.raises(kind, match=reported) as refused:
             job.execute_in_process()
         assert "\n" not in str(refused.value)
         assert not paths.raw.exists()

@@ -167,10 +167,10 @@ def test_run_of_dagster_connects_to_nothing_outside(
 
 def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
     """Started as by `make dagster`, with a page and one of its answers."""
-    told = subprocess.run(
+    reported = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True
     ).stdout
-    assert told.endswith("-m pipelines.dagster_graph.web --daemon\n")
+    assert reported.endswith("-m pipelines.dagster_graph.web --daemon\n")
     attempts = tmp_path / "attempts"
     both = (BIN / "python", "-m", "pipelines.dagster_graph.web", "--daemon")
     closed = closed_off(*watched(attempts, *both))

@@ -148,10 +148,10 @@ def test_part_that_is_longer_than_the_new_file_is_forgotten(web: Web, cache: Pat
         dw.open(web.url + FILE)
 
 
-@pytest.mark.parametrize("told", [100, 10**9], ids=["too short", "too long"])
-def test_server_with_a_wrong_length_is_refused(web: Web, cache: Path, told: int) -> None:
+@pytest.mark.parametrize("reported", [100, 10**9], ids=["too short", "too long"])
+def test_server_with_a_wrong_length_is_refused(web: Web, cache: Path, reported: int) -> None:
     def lie(handler: Handler, content: bytes) -> None:
-        handler.answer(200, content, Content_Length=told)
+        handler.answer(200, content, Content_Length=reported)
         handler.close_connection = True
 
     web.faults[FILE] += [lie] * 3
@@ -175,9 +175,9 @@ def test_file_that_differs_from_its_checksum_is_not_kept(web: Web, cache: Path) 
 
 def test_file_without_a_checksum_is_opened_with_a_notice(web: Web, cache: Path) -> None:
     del web.files[CHECKSUM]
-    with pytest.warns(UserWarning, match=NO_CHECKSUM) as told:
+    with pytest.warns(UserWarning, match=NO_CHECKSUM) as reported:
         assert count_of(web.url + FILE) == 3
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in reported] == [__file__]
 
 
 @pytest.mark.parametrize("text", [b"", b"abc  dialogues.duckdb"])

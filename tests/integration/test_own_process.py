@@ -49,7 +49,7 @@ NO_MEMORY = "error: out of memory\n"
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "errors"),
     [
         ("sys.exit(7)", 7, ""),
         ("sys.exit()", 0, ""),
@@ -68,9 +68,9 @@ NO_MEMORY = "error: out of memory\n"
         ("pass", 0, ""),
     ],
 )
-def test_status_is_the_result_of_the_command(body: str, status: int, told: str) -> None:
+def test_status_is_the_result_of_the_command(body: str, status: int, errors: str) -> None:
     ended = run_probe(body)
-    assert (ended.returncode, ended.stderr) == (status, told)
+    assert (ended.returncode, ended.stderr) == (status, errors)
 
 
 def test_closed_pipe_is_not_a_failure_but_a_full_disk_is() -> None:
@@ -165,13 +165,13 @@ def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder:
         time.sleep(0.3)
         children |= processes_below(build.pid)
         build.send_signal(signal.Signals[name])
-        _, told = build.communicate(timeout=60)
+        _, errors = build.communicate(timeout=60)
         if name == "SIGKILL":
             assert build.returncode == -signal.SIGKILL
-            assert "resource_tracker" not in told
+            assert "resource_tracker" not in errors
         else:
             assert build.returncode == 128 + signal.Signals[name]
-            assert told == "interrupted\n"
+            assert errors == "interrupted\n"
     ended = time.monotonic() + 20
     while any(map(is_alive, children)) and time.monotonic() < ended:
         time.sleep(0.05)

@@ -222,9 +222,9 @@ def test_numbers_of_the_quality_page_are_those_of_the_real_files(real_folder: Pa
 def test_example_of_a_refuted_claim_agrees_with_the_claim() -> None:
     text = (DOCS / "read_a_refuted_claim.md").read_text(encoding="utf-8")
     (claim,) = (claim for claim in claims.load_claims("sgd") if claim.claim_id == "S04")
-    told = dict(re.findall(r"^\| (documented|observed|reason) \| (.*) \|$", text, re.M))
-    assert ([[int(told["documented"])]], [[int(told["observed"])]]) == (claim.expected, claim.recorded)
-    assert told["reason"].lower().rstrip(".") == (claim.recorded_reason or "").lower().rstrip(".")
+    reported = dict(re.findall(r"^\| (documented|observed|reason) \| (.*) \|$", text, re.M))
+    assert ([[int(reported["documented"])]], [[int(reported["observed"])]]) == (claim.expected, claim.recorded)
+    assert reported["reason"].lower().rstrip(".") == (claim.recorded_reason or "").lower().rstrip(".")
 
 
 def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
@@ -235,8 +235,8 @@ def test_notebook_runs_from_a_fresh_clone(folder: Path) -> None:
     exported = run(folder, "marimo", "export", "html", str(notebook), "-o", str(page))
     assert exported.returncode == 0, exported.stderr
     text = page.read_text(encoding="utf-8")
-    for told in ("What is in the warehouse", "vocabulary_count", "Dialogues by number of turns", "sgd/dev/"):
-        assert told in text
+    for reported in ("What is in the warehouse", "vocabulary_count", "Dialogues by number of turns", "sgd/dev/"):
+        assert reported in text
     examples = (folder / "training" / "sgd" / "train.jsonl").read_bytes().splitlines()
     assert examples
     assert all("weight" in json.loads(line)["messages"][-1] for line in examples[:1])

@@ -154,8 +154,8 @@ def test_command_gives_the_same_answer(parquet_folder: Path, sample_folder: Path
     before, now = (run_command(*command, "--warehouse", folder) for folder in (sample_folder, parquet_folder))
     assert now.returncode == before.returncode
     assert before.stdout or before.returncode
-    for told, expected in ((now.stdout, before.stdout), (now.stderr, before.stderr)):
-        assert told.replace(str(parquet_folder), "") == expected.replace(str(sample_folder), "")
+    for reported, expected in ((now.stdout, before.stdout), (now.stderr, before.stderr)):
+        assert reported.replace(str(parquet_folder), "") == expected.replace(str(sample_folder), "")
 
 
 def test_published_queries_and_pictures_are_the_same(parquet_folder: Path, sample_folder: Path) -> None:
@@ -259,8 +259,8 @@ def test_builds_of_both_forms_do_not_differ(parquet_folder: Path) -> None:
     for one, other in ((before, now), (now, before), (now, now)):
         found = find_changes(paths, one, other, Settings())
         assert (found.columns, found.rows, found.moved) == ((), (), ())
-    told = run_command("diff", "--warehouse", parquet_folder)
-    assert (told.returncode, "nothing differs" in told.stdout) == (0, True), told.stderr
+    reported = run_command("diff", "--warehouse", parquet_folder)
+    assert (reported.returncode, "nothing differs" in reported.stdout) == (0, True), reported.stderr
 
 
 def test_diff_across_the_forms_finds_differences(paths: WarehousePaths) -> None:
@@ -382,9 +382,9 @@ def test_build_with_a_damaged_file_is_reported_and_replaced_by_another(small: Wa
     assert read_status(small, Settings(warehouse=small.root)).damaged == (str(file),)
     with pytest.raises(CheckError, match=rf"^{re.escape(str(file))}: has changed since build {THIRD} was published"):
         verifying.refuse_damage(small)
-    (told,) = publication.mend(small)
+    (reported,) = publication.mend(small)
     lost = f"build {THIRD} is lost: {file} has changed since publishing, and there is no copy of it"
-    assert told == f"{lost}; build {SECOND} is published instead"
+    assert reported == f"{lost}; build {SECOND} is published instead"
     assert (shown(small), retention.kept_builds(small), publication.mend(small)) == (SECOND, [FIRST, SECOND], [])
     assert not small.build_tables(THIRD).exists()
 
@@ -404,8 +404,8 @@ def test_damaged_build_replaces_no_other(small: WarehousePaths) -> None:
         file.chmod(0o644)
         file.write_bytes(b"")
     retention.remove(small, SECOND)
-    (told,) = publication.mend(small)
-    assert told.endswith(", and no other build is kept")
+    (reported,) = publication.mend(small)
+    assert reported.endswith(", and no other build is kept")
     assert builds.pointed_build(small) is None
 
 
@@ -413,8 +413,8 @@ def test_database_of_a_parquet_build_is_taken_from_the_other_copy(small: Warehou
     for file in (small.published, small.build_database(THIRD)):
         file.chmod(0o644)
         file.write_bytes(b"")
-        (told,) = publication.mend(small)
-        assert "it is restored" in told
+        (reported,) = publication.mend(small)
+        assert "it is restored" in reported
         assert (shown(small), builds.damage(small, THIRD)) == (THIRD, [])
 
 

@@ -57,13 +57,13 @@ def test_dialogues_by_split_agree_with_the_dimension(pictures, con) -> None:
     counted = con.execute(
         "select corpus_id, coalesce(split, 'no split'), count(*) from core.dim_dialogues group by all"
     ).fetchall()
-    told = {
+    reported = {
         (corpus_id, split): int(text.replace(",", ""))
         for corpus_id, texts in cells_of(picture).items()
         for split, text in zip(picture.chart.columns, texts, strict=True)
         if text != "0"
     }
-    assert told == {(corpus_id, split): count for corpus_id, split, count in counted}
+    assert reported == {(corpus_id, split): count for corpus_id, split, count in counted}
 
 
 def test_labels_are_the_most_frequent_ones(pictures, con) -> None:
@@ -84,8 +84,8 @@ def test_turns_agree_with_the_dialogues(pictures, con) -> None:
     least_and_largest = con.execute(
         "select corpus_id, min(turn_count), max(turn_count) from core.dim_dialogues group by corpus_id"
     ).fetchall()
-    told = {corpus_id: (texts[0], texts[2]) for corpus_id, texts in cells_of(pictures[None, "turns"]).items()}
-    assert told == {corpus_id: (str(least), str(largest)) for corpus_id, least, largest in least_and_largest}
+    reported = {corpus_id: (texts[0], texts[2]) for corpus_id, texts in cells_of(pictures[None, "turns"]).items()}
+    assert reported == {corpus_id: (str(least), str(largest)) for corpus_id, least, largest in least_and_largest}
 
 
 def test_shares_of_following_acts_are_at_most_100_percent(pictures) -> None:
@@ -100,8 +100,8 @@ def test_guidelines_of_a_flow_count_its_dialogues(pictures, con) -> None:
         "select conformance, count(*) from analytics.guideline_conformance group by conformance"
     ).fetchall()
     picture = pictures["abcd", "flows"]
-    told = {
+    reported = {
         name: sum(int(texts[index].replace(",", "")) for texts in cells_of(picture).values())
         for index, name in enumerate(picture.chart.columns)
     }
-    assert {name: count for name, count in told.items() if count} == dict(counted)
+    assert {name: count for name, count in reported.items() if count} == dict(counted)

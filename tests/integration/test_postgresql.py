@@ -21,7 +21,7 @@ from dialogue_warehouse.paths import CLONE, WarehousePaths
 from pipelines.dagster_graph.instance import PUBLISHED, prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+AS_ANOTHER_USER = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 
 def server_program(name: str) -> str:
@@ -44,7 +44,7 @@ def server() -> Iterator[str]:
         if os.geteuid() == 0:  # which the server refuses to run as
             if shutil.which("setpriv") is None:
                 pytest.skip("PostgreSQL does not run as root, and there is no setpriv here")
-            as_user = NOBODY
+            as_user = AS_ANOTHER_USER
             shutil.chown(folder, "nobody", "nogroup")
         options = ("--username=dagster", "--auth=trust", "--encoding=UTF8", "--no-sync")
         subprocess.run([*as_user, initdb, "-D", folder / "data", *options], cwd="/", capture_output=True, check=True)

@@ -62,14 +62,14 @@ def test_status_names_the_source_of_the_published_build(awkward_folder: Path, aw
 def test_files_that_differ_from_the_list_are_reported(awkward_folder: Path, awkward_warehouse, tmp_path: Path) -> None:
     """One notice per corpus, also if nothing has changed since."""
     awkward_folder = Path(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
-    told = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
+    reported = run_command("build", "--warehouse", awkward_folder, "--source", awkward_source(awkward_folder)).stdout
     query = "select corpus_id, count(*), count(*) filter (where verification = 'mismatch') from core.dim_source_files group by 1"
     counted = [row for row in rows(awkward_warehouse, query) if row[2]]
     assert counted
     for corpus_id, files, mismatches in counted:
         assert (
             f"notice: {corpus_id}: {mismatches} of {files} files are not those whose checksum is listed, such as"
-            in told
+            in reported
         )
 
 
@@ -138,12 +138,14 @@ def test_named_cases_are_rows_that_break_the_claim(database: Path, failing) -> N
     with connect(Settings(), database, read_only=True) as con:
         for suite, one in failing:
             for case in first_cases(database, suite, one, Settings()):
-                told = re.fullmatch(r"(\S+) record (\d+) at (\S*) \((\S+)\)", case)
-                if told is None or one.type != "expect_no_unexpected_rows":
+                reported = re.fullmatch(r"(\S+) record (\d+) at (\S*) \((\S+)\)", case)
+                if reported is None or one.type != "expect_no_unexpected_rows":
                     continue
                 broken = {cell for row in con.sql(one.kwargs["query"]).fetchall() for cell in row}
-                assert told[4] in broken
-                place = con.execute(f"select source_file_id, record_index from core.source_of('{told[4]}')").fetchall()
-                assert place == [(told[1], int(told[2]))]
+                assert reported[4] in broken
+                place = con.execute(
+                    f"select source_file_id, record_index from core.source_of('{reported[4]}')"
+                ).fetchall()
+                assert place == [(reported[1], int(reported[2]))]
                 checked += 1
     assert checked >= 5

@@ -103,8 +103,8 @@ def test_failed_test_blocks_and_names_a_failing_row(
     project = copy_with_unknown_split(tmp_path / "clone", "abcd")
     failed = build_with(project, published.root, "--source", str(awkward_releases), "--quiet")
     assert failed.returncode == 1
-    told = "test sound_dim_dialogues: 1 rows fail, the first: broken=unknown word, column_name=split, "
-    assert told + "value=holdout, first_row=abcd/train/" in failed.stderr
+    reported = "test sound_dim_dialogues: 1 rows fail, the first: broken=unknown word, column_name=split, "
+    assert reported + "value=holdout, first_row=abcd/train/" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before
 
@@ -144,9 +144,9 @@ def test_killed_build_leaves_the_published_build_and_the_next_one_works(
         differing = con.execute("select count(distinct fingerprint) from quality.builds").fetchall()
     assert differing == [(1,)]
     one, two = map(published.build_database, retention.kept_builds(published))
-    told = compare(one, two)  # the same files give the same rows
-    assert {table for table, lines in told.items() if lines} <= OF_THE_BUILD
-    assert len(told) > 50
+    reported = compare(one, two)  # the same files give the same rows
+    assert {table for table, lines in reported.items() if lines} <= OF_THE_BUILD
+    assert len(reported) > 50
     assert data_versions(published) == versions
 
 

@@ -48,8 +48,8 @@ def test_readers_never_fail_and_never_see_a_mix_of_builds(paths: WarehousePaths)
         first, second = retention.kept_builds(paths)
         roll_back(paths, first if builds.pointed_build(paths) == second else second)
         time.sleep(0.3)
-    told = stop_readers(readers, halt)
-    assert [one["failures"] for one in told] == [[]] * READERS
-    assert min(one["queries"] for one in told) > CHANGES
-    for one in told:
+    reported = stop_readers(readers, halt)
+    assert [one["failures"] for one in reported] == [[]] * READERS
+    assert min(one["queries"] for one in reported) > CHANGES
+    for one in reported:
         assert set(one["seen"]) == set(whole), "a mix of builds, or only one build"

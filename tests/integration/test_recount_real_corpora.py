@@ -122,15 +122,15 @@ def test_recount_finds_the_given_total(recounted, corpus_id, name):
 @pytest.mark.parametrize(("corpus_id", "name"), QUERIES)
 def test_table_has_the_rows_of_the_files(recounted, real_warehouse, corpus_id, name):
     found = rows_of(real_warehouse, PARTS[corpus_id].QUERIES[name])
-    told = difference(counted(recounted, corpus_id).get(name, []), found)
-    assert told is None, f"{corpus_id} {name}: {told}"
+    reported = difference(counted(recounted, corpus_id).get(name, []), found)
+    assert reported is None, f"{corpus_id} {name}: {reported}"
 
 
 @pytest.mark.parametrize("name", recount.SHARED)
 def test_shared_table_has_the_rows_of_the_files(recounted, real_corpora, real_warehouse, name):
     expected = recount.recount_shared({corpus_id: PARTS[corpus_id] for corpus_id in recounted}, real_corpora)[name]
     found = rows_of(real_warehouse, recount.SHARED[name])
-    assert (told := difference(expected, found)) is None, f"{name}: {told}"
+    assert (reported := difference(expected, found)) is None, f"{name}: {reported}"
 
 
 @pytest.mark.parametrize(("corpus_id", "name"), TOTALS)
@@ -219,7 +219,7 @@ def test_no_two_rows_have_the_same_key(real_corpora, real_warehouse):
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "told"),
+    ("expected", "found", "reported"),
     [
         ([(1, "a")], [], "1 missing, the first: (1, 'a')"),
         ([], [(1, None)], "1 too many, the first: (1, None)"),
@@ -229,9 +229,9 @@ def test_no_two_rows_have_the_same_key(real_corpora, real_warehouse):
         ([("x" * 5_000,)], [], "1 missing"),
     ],
 )
-def test_difference_is_found_and_reported_briefly(expected, found, told):
+def test_difference_is_found_and_reported_briefly(expected, found, reported):
     shown = difference(expected, found)
-    assert told in shown
+    assert reported in shown
     assert len(shown) < 2_000
 
 

@@ -148,16 +148,16 @@ def test_numbers_of_the_overview_agree_with_the_tables(site: Path, con) -> None:
             [f"{corpus[name]:,}"] for name in ("dialogue_count", "turn_count", "violation_count", "property_count")
         ]
         own = [outcome(check) for check in checks if check["corpus_id"] == corpus["corpus_id"]]
-        told = [f"{own.count(name):,} {title}" for name, title in CLAIM_OUTCOMES.items() if name in own]
-        assert " ".join(claims) == " ".join(told)
+        reported = [f"{own.count(name):,} {title}" for name, title in CLAIM_OUTCOMES.items() if name in own]
+        assert " ".join(claims) == " ".join(reported)
 
 
 def test_overview_tells_the_most_frequent_defects(site: Path, con) -> None:
     counts = con.sql("select count(*) from quality.violations where kind = 'defect' group by rule_id, corpus_id")
     most = sorted((count for (count,) in counts.fetchall()), reverse=True)[:8]
     text = (site / "index.html").read_text(encoding="utf-8")
-    told = re.findall(r">([\d,]+)<span class=\"hidden\"> cases? of ", text[text.index('id="wrong"') :])
-    assert [int(number.replace(",", "")) for number in told] == most
+    reported = re.findall(r">([\d,]+)<span class=\"hidden\"> cases? of ", text[text.index('id="wrong"') :])
+    assert [int(number.replace(",", "")) for number in reported] == most
 
 
 def test_ledger_has_every_claim_and_every_expectation_of_the_build(site: Path, con) -> None:
@@ -227,9 +227,9 @@ def test_first_cases_of_each_rule_lead_to_the_turn_that_breaks_it(site: Path, co
     }
     for rule, _, dialogue_key, detail in rules:
         if rule in of_one_corpus:
-            told = " ".join(there[page_name(dialogue_key)].split())
-            assert " ".join(f"{rule}: {harmless(detail)}".split()) in told
-            assert dialogue_key in told
+            reported = " ".join(there[page_name(dialogue_key)].split())
+            assert " ".join(f"{rule}: {harmless(detail)}".split()) in reported
+            assert dialogue_key in reported
 
 
 def test_dictionary_has_the_joins_and_the_corpora_that_fill_a_column(site: Path, con) -> None:
@@ -274,9 +274,9 @@ def test_hostile_corpus_does_no_harm(hostile_folder: Path, browser: Browser, tmp
         assert browser.evaluate("document.querySelectorAll('script:not([src=\"report.js\"]), img, iframe').length") == 0
         browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
         assert browser.evaluate("document.documentElement.scrollWidth") <= 360, page.name
-    told = "".join(page.read_text(encoding="utf-8") for page in largest)
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in told
-    assert not {"\x1b", "\u202e", "\x07"} & set(told)
+    reported = "".join(page.read_text(encoding="utf-8") for page in largest)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in reported
+    assert not {"\x1b", "\u202e", "\x07"} & set(reported)
 
 
 def test_documentation_of_dbt_opens_without_a_network(site: Path, browser: Browser) -> None:
@@ -446,9 +446,9 @@ def test_report_replaces_an_earlier_one(site: Path, warehouse: Path, tmp_path: P
 def test_nothing_published_names_the_folders_that_lead_to_the_source(awkward_folder: Path, awkward_releases: Path):
     """Regression: the absolute path of the releases, with a user's name, was in quality.builds and on five pages."""
     above = os.path.commonpath([awkward_folder, awkward_releases])
-    told = os.path.relpath(awkward_releases, awkward_folder)
+    reported = os.path.relpath(awkward_releases, awkward_folder)
     with duckdb.connect(str(awkward_folder / "dialogues.duckdb"), read_only=True) as con:
-        assert con.execute("select distinct source from quality.builds").fetchall() == [(told,)]
+        assert con.execute("select distinct source from quality.builds").fetchall() == [(reported,)]
         tables = con.execute("select format('{}.{}', schema_name, table_name) from duckdb_tables()").fetchall()
         found = [
             name for (name,) in tables if con.sql(f"from {name} as t where contains(cast(t as varchar), '{above}')")

@@ -57,15 +57,15 @@ def replace(file: Path, old: str, new: str) -> None:
 
 
 def test_what_has_not_changed_is_taken_from_the_published_build(changed: tuple[WarehousePaths, str]) -> None:
-    paths, told = changed
-    found = re.search(r"(\d+) models, (\d+) tests; (\d+) reused", told)
-    assert found, told
+    paths, reported = changed
+    found = re.search(r"(\d+) models, (\d+) tests; (\d+) reused", reported)
+    assert found, reported
     models, tests, stay = map(int, found.groups())
     assert models < 20 and tests == 2  # of label_distribution and of corpus_profile, which reads it
     assert models + tests + stay > 150
     manifest = builds.read_manifest(paths, builds.published_build(paths)[0])
     assert [name.rpartition(".")[2] for name in sorted(manifest.definitions.contents)] == ["fct_turns", "selections"]
-    assert "against build" in told and "row" in manifest.changed
+    assert "against build" in reported and "row" in manifest.changed
 
 
 def test_result_equals_that_of_building_everything(

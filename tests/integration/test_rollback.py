@@ -51,16 +51,16 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "reported"),
     [
         ("2026", "2026: matches more than one kept build; kept are 20260103T"),
         ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; kept are 20260103T"),
     ],
 )
-def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePaths, named: str, told: str) -> None:
+def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePaths, named: str, reported: str) -> None:
     with pytest.raises(InputError) as refused:
         roll_back(paths, named)
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(reported)
     assert shown(paths) == BUILDS[2]
     assert roll_back(paths, "20260102")[1] == BUILDS[1]
 
@@ -155,8 +155,8 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     pinned = run_command("keep", "--warehouse", folder)
     assert pinned.stdout.startswith(f"build {first} is kept until `")
     assert pinned.stdout.endswith(f"dialogue-warehouse keep {first} --no-longer --warehouse {folder}`\n")
-    told = [line.split() for line in run_command("status", "--warehouse", folder).stdout.splitlines()]
-    (place,) = [number for number, words in enumerate(told) if words[:1] == [first]]
-    assert told[place + 1][:2] == ["(published,", "pinned)"]
+    reported = [line.split() for line in run_command("status", "--warehouse", folder).stdout.splitlines()]
+    (place,) = [number for number, words in enumerate(reported) if words[:1] == [first]]
+    assert reported[place + 1][:2] == ["(published,", "pinned)"]
     nothing = run_command("keep", "--warehouse", tmp_path / "none")
     assert (nothing.returncode, nothing.stderr.startswith(f"error: no warehouse at {tmp_path / 'none'}: ")) == (2, True)

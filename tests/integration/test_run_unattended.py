@@ -40,8 +40,8 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
         ["bash", "-c", script], cwd=CLONE, env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    for told in ("All definitions loaded successfully", "weekly_fetch", "published  build 20", "nothing differs"):
-        assert told in ran.stdout
+    for reported in ("All definitions loaded successfully", "weekly_fetch", "published  build 20", "nothing differs"):
+        assert reported in ran.stdout
     assert ran.stdout.count("published  build 20") == 3  # twice by `status`, and by `rollback`
     assert "is no longer pinned" in ran.stdout
 

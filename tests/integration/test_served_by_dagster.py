@@ -289,13 +289,13 @@ def test_page_offers_a_model_only_with_all_others(
     runs = site.runs().keys()
     browser.evaluate(f"{button('Materialize')}.click()")
     end = time.monotonic() + 60
-    while "Additional assets will be materialized" not in (told := browser.evaluate("document.body.innerText")):
-        assert time.monotonic() < end, told
+    while "Additional assets will be materialized" not in (output := browser.evaluate("document.body.innerText")):
+        assert time.monotonic() < end, output
         time.sleep(0.2)
     picture(browser, tmp_path / "asked.png")
-    assert "does not support subsetting" in told
+    assert "does not support subsetting" in output
     for other in ("core / fct_actions", "core / fct_votes", "analytics / split_leakage"):
-        assert other in told
+        assert other in output
     browser.evaluate(f"{button('Cancel')}.click()")
     assert site.runs().keys() == runs
 

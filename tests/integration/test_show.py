@@ -301,8 +301,8 @@ def test_hostile_corpus_does_no_harm_in_the_command(hostile: Built) -> None:
             shown = run_command("show", key, *option, "--warehouse", hostile.folder)
             assert (shown.returncode, shown.stderr) == (0, "")
             assert all(character.isprintable() or character == "\n" for character in shown.stdout)
-        told = json.loads(shown.stdout)
-        assert HOSTILE in json.dumps(told, ensure_ascii=False).replace("\\u001b", "\x1b").replace("\\u0007", "\x07")
+        reported = json.loads(shown.stdout)
+        assert HOSTILE in json.dumps(reported, ensure_ascii=False).replace("\\u001b", "\x1b").replace("\\u0007", "\x07")
 
 
 @pytest.mark.parametrize("warehouse", ["sample", "hostile"])
@@ -327,9 +327,9 @@ def test_page_needs_nothing_and_fits_the_window(
 
 def test_document_names_every_field(sample: Built) -> None:
     table = re.findall(r"^\| (?!object|---)[^|]*\| (.*) \|$", DOCUMENT, flags=re.M)
-    told = {tuple(re.findall(r"`(\w+)`", fields)) for fields in table}
+    reported = {tuple(re.findall(r"`(\w+)`", fields)) for fields in table}
     classes = {tuple(kind.__struct_fields__) for kind in dialogue_parts.Part.__subclasses__()}
-    assert told == classes | {tuple(field.name for field in dataclasses.fields(dialogue_parts.Dialogue))}
+    assert reported == classes | {tuple(field.name for field in dataclasses.fields(dialogue_parts.Dialogue))}
 
 
 def test_documents_query_gives_the_states_of_the_release(sample: Built) -> None:

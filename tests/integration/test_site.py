@@ -243,7 +243,7 @@ def test_ready_question_is_answered(client: TestClient, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "reported"),
     [
         ("select 1 +", "syntax error"),
         ("drop table core.fct_turns", "only SELECT and EXPLAIN"),
@@ -251,11 +251,11 @@ def test_ready_question_is_answered(client: TestClient, path: Path) -> None:
         ("select '<script>alert(1)</script>' from nowhere", "nowhere"),
     ],
 )
-def test_refused_query_says_why(client: TestClient, query: str, told: str) -> None:
+def test_refused_query_says_why(client: TestClient, query: str, reported: str) -> None:
     text = asked(client, query)
-    assert told in text
+    assert reported in text
     assert "<script>alert" not in text
-    assert told in asked(client, query, "answer.csv", 400)
+    assert reported in asked(client, query, "answer.csv", 400)
 
 
 def test_place_of_an_error_is_marked() -> None:

@@ -79,10 +79,10 @@ def test_values_of_a_column_are_drawn(
 ) -> None:
     text = opened(client, f"/tables?_table={table}&_draw={column}&_order={column}")
     ((distinct, empty),) = rows(con, f"select count(distinct {column}), count(*) - count({column}) from {table}")
-    told = re.search(
+    reported = re.search(
         r'id="drawn".*?class="shown">([\d,]+) different values?(?:, ([\d,]+) rows? without one)?', text, re.S
     )
-    assert [int((number or "0").replace(",", "")) for number in told.groups()] == [distinct, empty]
+    assert [int((number or "0").replace(",", "")) for number in reported.groups()] == [distinct, empty]
     assert 'aria-label="Values"' in text
     query = next(link for link in Page(text).links if link.startswith("sql?") and "row_count" in link)
     (drawn,) = urllib.parse.parse_qs(query.partition("?")[2])["query"]

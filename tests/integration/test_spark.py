@@ -144,14 +144,14 @@ def test_rejected_file_is_reported_as_usual_and_not_tried_again(
     damaged.write_text('[{"uuid": "a", ')
     settings = Settings(source=tmp_path / "releases")
     release = finding.find(registry.load_corpus("mutualfriends"), settings, WarehousePaths(tmp_path))
-    told = []
+    reported = []
     for name, spark in (("here", None), ("there", two_machines)):
         with Lander(tmp_path / name, settings, spark) as lander, pytest.raises(InputError) as raised:
             lander.land(release)
-        told.append(str(raised.value))
+        reported.append(str(raised.value))
         assert not list((tmp_path / name).rglob("*.parquet"))
-    assert told[0] == told[1]
-    assert told[0].startswith("mutualfriends/dev.json: ")
+    assert reported[0] == reported[1]
+    assert reported[0].startswith("mutualfriends/dev.json: ")
 
 
 def _executor() -> int:
@@ -274,8 +274,8 @@ def built(folder: Path, master: str, *arguments: object, **settings: str) -> Pat
 
 def differences(one: Path, other: Path) -> dict[str, list[str]]:
     """Return the differences between two warehouses, by table. Only one of them has restored its files."""
-    told = compare(one / "dialogues.duckdb", other / "dialogues.duckdb")
-    return {table: lines for table, lines in told.items() if lines and table != "quality.restorations"}
+    reported = compare(one / "dialogues.duckdb", other / "dialogues.duckdb")
+    return {table: lines for table, lines in reported.items() if lines and table != "quality.restorations"}
 
 
 def declared(folder: Path) -> list[tuple]:
@@ -313,7 +313,7 @@ def test_whole_build_gives_the_same_warehouse(request: pytest.FixtureRequest, sm
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"DIALOGUE_SPARK_CONF": "spark.driver.memory=much"}, "Spark does not start with master local[2]: "),
         ({"DIALOGUE_SPARK_MASTER": "thrift://127.0.0.1:1"}, "thrift://127.0.0.1:1: "),
@@ -321,12 +321,12 @@ def test_whole_build_gives_the_same_warehouse(request: pytest.FixtureRequest, sm
     ],
 )
 def test_missing_spark_is_reported_in_one_line_and_nothing_is_published(
-    settings: dict[str, str], told: str, awkward_releases: Path, tmp_path: Path
+    settings: dict[str, str], reported: str, awkward_releases: Path, tmp_path: Path
 ) -> None:
     ended = run_command(
         "build", "--quiet", "--engine", "spark", "--source", awkward_releases, "--warehouse", tmp_path / "w", **settings
     )
-    assert ended.returncode == (2 if "Java" in told else 1), ended.stderr
+    assert ended.returncode == (2 if "Java" in reported else 1), ended.stderr
     assert len(ended.stderr.splitlines()) == 1, ended.stderr
-    assert ended.stderr.startswith(f"error: {told}")
+    assert ended.stderr.startswith(f"error: {reported}")
     assert not (tmp_path / "w" / "dialogues.duckdb").exists()

@@ -43,8 +43,8 @@ def test_slow_query_times_out(paths, text):
         text=True,
         check=False,
     )
-    told = "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+    reported = "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", reported)
     assert time.monotonic() - started < 15
 
 
@@ -78,8 +78,8 @@ def test_an_interrupt_ends_a_query_at_once_and_quietly(paths, text):
         assert process.poll() is None
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        output, told = process.communicate(timeout=30)
-    assert (process.returncode, output, told) == (130, "", "interrupted\n")
+        output, reported = process.communicate(timeout=30)
+    assert (process.returncode, output, reported) == (130, "", "interrupted\n")
     assert time.monotonic() - started < 3
 
 

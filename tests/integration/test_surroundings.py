@@ -173,8 +173,8 @@ def test_dashboard_ignores_files_of_the_working_folder(folder: Path, sample_fold
             assert "Download all rows" in answer(serving, f"http://127.0.0.1:{port}/sql?query=select+1")
             serving.stdout.close()
             serving.terminate()
-            told = serving.communicate(timeout=60)[1]  # it ends even if its output has no reader
-            assert (serving.returncode, told) == (128 + signal.SIGTERM, b"interrupted\n")
+            reported = serving.communicate(timeout=60)[1]  # it ends even if its output has no reader
+            assert (serving.returncode, reported) == (128 + signal.SIGTERM, b"interrupted\n")
         finally:
             serving.kill()
 

@@ -152,9 +152,11 @@ def test_warehouse_that_was_built_elsewhere_is_read(light: Path, sample_folder: 
     asked("restore", "--corpus", corpus_id, "--to", tmp_path / "restored")
     assert any((tmp_path / "restored").rglob("*.json*"))
     assert corpus_id in asked("verify")
-    told = asked("export", "--form", "chat", "--to", tmp_path / "chat", "--where", "turn_count > 1", "--sample", "20")
+    reported = asked(
+        "export", "--form", "chat", "--to", tmp_path / "chat", "--where", "turn_count > 1", "--sample", "20"
+    )
     lines = [line for path in (tmp_path / "chat").rglob("*.jsonl") for line in path.read_text("utf-8").split("\n")[:-1]]
-    assert f"{len(lines)} examples in " in told
+    assert f"{len(lines)} examples in " in reported
     assert all(json.loads(line)["messages"] for line in lines)
     asked("keep")
     assert "pinned" in asked("status")

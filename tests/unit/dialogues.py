@@ -27,8 +27,8 @@ def turn(text: str | None = "Hello", **values: Any) -> dialogue_parts.Turn:
         )
     )
     lists = {name: [] for name in ("spans", "acts", "states", "calls", "selections", "candidates", "violations")}
-    told = {"key": f"c/p/d/{index}", "index": index, "role": "user", "speaker": "USER", "event_type": "utterance"}
-    return dialogue_parts.Turn(text=text, **(nothing | lists | told | values))
+    required = {"key": f"c/p/d/{index}", "index": index, "role": "user", "speaker": "USER", "event_type": "utterance"}
+    return dialogue_parts.Turn(text=text, **(nothing | lists | required | values))
 
 
 def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialogue:
@@ -37,9 +37,9 @@ def dialogue(*turns: dialogue_parts.Turn, **values: Any) -> dialogue_parts.Dialo
     )
     lists = {name: [] for name in ("participants", "services", "knowledge", "answers", "violations")}
     source = dialogue_parts.Source(source_file_id="c/p.json", record_index=0, record_pointer="/0", is_generated=False)
-    told = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
-    told |= {"goal_kind": "find_shared_item"}
-    return dialogue_parts.Dialogue(turns=list(turns), **(nothing | lists | told | values))
+    required = {"key": "c/p/d", "corpus_id": "c", "corpus": "A corpus", "dialogue_id": "d", "source": source}
+    required |= {"goal_kind": "find_shared_item"}
+    return dialogue_parts.Dialogue(turns=list(turns), **(nothing | lists | required | values))
 
 
 def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.Turn:

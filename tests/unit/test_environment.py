@@ -153,8 +153,8 @@ def test_closed_handle_is_not_reused_for_a_file(closed: str, tmp_path: Path) -> 
 def test_missing_working_folder_is_reported_in_one_line(module: str, tmp_path: Path) -> None:
     script = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m {module} status"
     ended = start(tmp_path, "sh", "-c", script)
-    told = "error: the working folder cannot be used: No such file or directory; change to another one\n"
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", told)
+    message = "error: the working folder cannot be used: No such file or directory; change to another one\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", message)
 
 
 def test_missing_home_is_reported_if_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,6 +144,6 @@ def test_proof_names_existing_models_and_tests(proof: Proof) -> None:
 def test_readme_names_exactly_the_proofs_with_their_tests() -> None:
     section = README.partition("## What proves a model\n")[2].partition("\n## ")[0]
     rows = [row.split(" | ") for row in re.findall(r"^\| (.+) \|$", section, re.M)][1:]
-    told = {row[0]: tuple(re.findall(r"`((?:\w+/)*test_\w+\.py)`", row[-1])) for row in rows}
+    reported = {row[0]: tuple(re.findall(r"`((?:\w+/)*test_\w+\.py)`", row[-1])) for row in rows}
     written = {proof.name: tuple(test.removeprefix("tests/") for test in proof.tests) for proof in PROOFS}
-    assert told == {"unit test": ("integration/test_dbt_unit_tests.py",)} | written
+    assert reported == {"unit test": ("integration/test_dbt_unit_tests.py",)} | written

@@ -41,12 +41,12 @@ def described_rules() -> dict[str, set[str]]:
 
 def disagreements(folder: Path, described: dict[str, set[str]]) -> list[str]:
     """Return the rules that are only described or only written, one line each."""
-    told = []
+    reported = []
     for corpus_id in sorted(described.keys() | {path.name for path in folder.iterdir() if path.is_dir()}):
         known, written = described.get(corpus_id, set()), rules_in_sql(folder / corpus_id)
-        told += [f"{corpus_id}: {rule} has no SQL" for rule in sorted(known - written)]
-        told += [f"{corpus_id}: {rule} is not described" for rule in sorted(written - known)]
-    return told
+        reported += [f"{corpus_id}: {rule} has no SQL" for rule in sorted(known - written)]
+        reported += [f"{corpus_id}: {rule} is not described" for rule in sorted(written - known)]
+    return reported
 
 
 @pytest.mark.all_corpora

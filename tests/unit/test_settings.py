@@ -106,8 +106,8 @@ def test_query_limit_defaults_to_that_of_a_build_and_has_a_minimum(monkeypatch):
     assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
     assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"
     assert from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "50MB") == "50MB"
-    told = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*a query needs at least 50MB"
-    with pytest.raises(SettingsError, match=told):
+    reported = r"DIALOGUE_QUERY_MEMORY_LIMIT: .*a query needs at least 50MB"
+    with pytest.raises(SettingsError, match=reported):
         from_environment(monkeypatch, "QUERY_MEMORY_LIMIT", "49MB")
 
 

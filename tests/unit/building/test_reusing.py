@@ -145,12 +145,12 @@ def test_full_build_reuses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], is_taken: bool
 ) -> None:
     paths = WarehousePaths(tmp_path)
-    told = Settings(warehouse=tmp_path, **settings)
-    build = state.new_build(told, "run")
+    given = Settings(warehouse=tmp_path, **settings)
+    build = state.new_build(given, "run")
     raw_layer.write_catalog(registry.load_corpora(), [], paths, Settings())
     base = published(reusing._inputs(build, paths))
     monkeypatch.setattr(reusing, "_base", lambda _: base)
-    reuse = reusing.plan(written(), build, paths, told)
+    reuse = reusing.plan(written(), build, paths, given)
     assert (reuse.base is base) == is_taken
     assert len(reuse.now.digests) == len(READS) - 1
 

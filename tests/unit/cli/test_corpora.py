@@ -38,7 +38,7 @@ def test_tests_that_build_nothing_run_first_and_once(monkeypatch: pytest.MonkeyP
 
 
 def test_failing_tests_of_a_corpus_are_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    for status, told in ((0, "ok after 0 s"), (1, "failed after 0 s")):
+    for status, reported in ((0, "ok after 0 s"), (1, "failed after 0 s")):
         ended = subprocess.CompletedProcess([], status)
         run = corpora._run_in_clone
         monkeypatch.setattr(
@@ -49,7 +49,7 @@ def test_failing_tests_of_a_corpus_are_status_1(monkeypatch: pytest.MonkeyPatch)
             ),
         )
         checked = CliRunner().invoke(cli, ["check-corpus", CORPUS])
-        assert (checked.exit_code, checked.output.splitlines()[-1]) == (status, f"{'tests':<11} {told}")
+        assert (checked.exit_code, checked.output.splitlines()[-1]) == (status, f"{'tests':<11} {reported}")
         monkeypatch.undo()
 
 

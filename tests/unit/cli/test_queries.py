@@ -38,10 +38,10 @@ def test_a_query_may_begin_with_a_comment(paths, text):
 )
 def test_two_output_forms_are_rejected(paths, given):
     """The last one does not replace the first."""
-    status, shown, told = sql(paths, *given, "select 1")
+    status, shown, reported = sql(paths, *given, "select 1")
     assert (status, shown) == (2, "")
-    assert f"{given[0]} and" in told or f"and {given[0]}" in told
-    assert "cannot be given together" in told
+    assert f"{given[0]} and" in reported or f"and {given[0]}" in reported
+    assert "cannot be given together" in reported
 
 
 EVERY_FORM = {
@@ -56,8 +56,8 @@ EVERY_FORM = {
 
 @pytest.mark.parametrize("form", EVERY_FORM)
 def test_every_form_has_the_row(paths, form):
-    status, shown, told = sql(paths, "--format", form, "select 1 as a, 'x|y' as b")
-    assert (status, told) == (0, "")
+    status, shown, reported = sql(paths, "--format", form, "select 1 as a, 'x|y' as b")
+    assert (status, reported) == (0, "")
     assert EVERY_FORM[form](shown), shown
 
 
@@ -99,8 +99,8 @@ def test_parameter_is_a_value_and_not_a_part_of_the_query(paths):
 
 @pytest.mark.parametrize("given", [("said",), ("a b=1",), ("a=1", "a=2")])
 def test_invalid_parameter_is_rejected(paths, given):
-    status, _, told = sql(paths, *(f"--param={one}" for one in given), "select 1")
-    assert (status, "--param:" in told) == (2, True)
+    status, _, reported = sql(paths, *(f"--param={one}" for one in given), "select 1")
+    assert (status, "--param:" in reported) == (2, True)
 
 
 def test_missing_parameter_is_reported_in_one_line(paths):
@@ -187,11 +187,11 @@ def test_escapes_are_visible_in_errors(paths, capsys):
     assert main(["sql", "--warehouse", str(paths.root), 'select "\x1b[31mred\x07" from fct_turns']) == 2
     assert main(["describe", "--warehouse", str(paths.root), "\x1b]0;title\x07"]) == 2
     assert main(["sql", "--format", "\x1b[31m"]) == 2
-    told = capsys.readouterr().err
-    assert r"\x1b[31mred\x07" in told
-    assert r"\x1b]0;title" in told
-    assert "\x1b" not in told
-    assert "\x07" not in told
+    reported = capsys.readouterr().err
+    assert r"\x1b[31mred\x07" in reported
+    assert r"\x1b]0;title" in reported
+    assert "\x1b" not in reported
+    assert "\x07" not in reported
 
 
 # A build that is pruned while it is opened

@@ -71,7 +71,7 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("nothing", "neither options such as"),
         ("spark.a=1 b=2", "'b=2' is not an option"),
@@ -80,8 +80,8 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
         ("spark.sql.session.timeZone=CET", "must be UTC, because results depend on it"),
     ],
 )
-def test_invalid_settings_are_rejected(text: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_invalid_settings_are_rejected(text: str, reported: str) -> None:
+    with pytest.raises(InputError, match=reported):
         options.user_options(text)
 
 
@@ -99,7 +99,7 @@ def test_options_of_the_user_replace_defaults_but_not_fixed_options(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "reported"),
     [
         ("ENGINE", "flink", "'flink' is not one of duckdb, spark"),
         ("SPARK_MASTER", "mesos://a", "'mesos://a' is not a master such as"),
@@ -107,9 +107,9 @@ def test_options_of_the_user_replace_defaults_but_not_fixed_options(tmp_path: Pa
     ],
 )
 def test_invalid_engine_and_master_are_rejected(
-    name: str, value: str, told: str, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, reported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"DIALOGUE_{name}", value)
     with pytest.raises(SettingsError) as raised:
         Settings.from_environment()
-    assert told in str(raised.value)
+    assert reported in str(raised.value)

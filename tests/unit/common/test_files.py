@@ -59,20 +59,20 @@ PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
+@pytest.mark.parametrize(("make", "reported"), PLACES.values(), ids=list(PLACES))
+def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, reported: str) -> None:
     """Regression: a plain file of 5 GiB was read into memory, and a pipe waited for its other end."""
     place = tmp_path / "toy/train/items.json"
     place.parent.mkdir(parents=True)
     make(place)
-    with pytest.raises(LandingError, match=rf"^toy/train/items\.json: (?:{told})$"):
+    with pytest.raises(LandingError, match=rf"^toy/train/items\.json: (?:{reported})$"):
         land_file(
             LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, tmp_path / "toy", "train/items.json", tmp_path / "raw")
         )
 
 
-@pytest.mark.parametrize(("make", "told"), PLACES.values(), ids=list(PLACES))
-def test_marker_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, told: str) -> None:
+@pytest.mark.parametrize(("make", "reported"), PLACES.values(), ids=list(PLACES))
+def test_marker_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make, reported: str) -> None:
     """Regression: every build reads the marker of a generated release, and waited if it was a pipe."""
     marker = tmp_path / source_tree.MARKER
     make(marker)
@@ -81,9 +81,9 @@ def test_marker_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, make,
         return
     with pytest.raises(InputError) as refused:
         source_tree.read_marker(tmp_path)
-    told = told.replace(f"{LARGEST_FILE:,}", f"{source_tree.LARGEST_MARKER:,}")
+    reported = reported.replace(f"{LARGEST_FILE:,}", f"{source_tree.LARGEST_MARKER:,}")
     words = "cannot be read as the scale and seed of a generated release"
-    assert any(str(refused.value) == f"{marker}: {words}: {one}" for one in told.split("|"))
+    assert any(str(refused.value) == f"{marker}: {words}: {one}" for one in reported.split("|"))
 
 
 def test_large_marker_is_rejected(tmp_path: Path) -> None:

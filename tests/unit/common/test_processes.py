@@ -42,12 +42,12 @@ def shared(count: int, processes: int, wrong: int | None = None) -> subprocess.C
 
 
 @pytest.mark.parametrize(
-    ("count", "processes", "told"),
+    ("count", "processes", "reported"),
     [(40, 2, "40 2 True"), (40, 1, "40 1 True"), (1, 4, "1 1 True"), (0, 2, "0 0 False")],
 )
-def test_each_item_is_done_once(count: int, processes: int, told: str) -> None:
+def test_each_item_is_done_once(count: int, processes: int, reported: str) -> None:
     ran = shared(count, processes)
-    assert (ran.stdout.strip(), ran.stderr, ran.returncode) == (told, "", 0)
+    assert (ran.stdout.strip(), ran.stderr, ran.returncode) == (reported, "", 0)
 
 
 def test_error_of_a_forked_process_is_raised_by_its_parent() -> None:

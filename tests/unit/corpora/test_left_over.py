@@ -56,11 +56,11 @@ def test_copied_text_is_found(clone: Path, like: str | None) -> None:
     found = found_in(clone)
     assert set().union(*found.values()) == {like or starting.SMALLEST}
     pieces = {*registry.REQUIRED_FILES, "huggingface.py"} - {"restore.sql"}  # some have no comment
-    told = {f"dialogue_warehouse/corpora/{NAME}/{piece}" for piece in pieces} & set(written)
+    written_texts = {f"dialogue_warehouse/corpora/{NAME}/{piece}" for piece in pieces} & set(written)
     pieces = ("sentences.toml", "broken.py", "recount.py")
     of_tests = {f"tests/fixtures/{NAME}/{piece}" for piece in pieces} & set(written)
     assert of_tests
-    assert {piece for piece in told | of_tests if has_text(clone / piece)} <= found.keys()
+    assert {piece for piece in written_texts | of_tests if has_text(clone / piece)} <= found.keys()
 
 
 def has_text(path: Path) -> bool:

@@ -397,7 +397,9 @@ def test_a_claim_whose_culprits_landing_quarantined_is_refuted(refused: Bench) -
         assert (verdict, is_as_recorded) == ("refuted", False), claim_id
         assert rows_tested > 0
         assert "rejected records that break the claim" in explanation
-    others = [claim_id for claim_id, (_, _, _, told) in found.items() if claim_id not in judged and "rejected" in told]
+    others = [
+        claim_id for claim_id, (_, _, _, reported) in found.items() if claim_id not in judged and "rejected" in reported
+    ]
     assert not [claim_id for claim_id in others if "rejected records that break the claim" in found[claim_id][3]]
 
 

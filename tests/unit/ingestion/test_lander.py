@@ -159,7 +159,7 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda file: file.unlink(), "removed after it was read; the build contains the old file"),
         (lambda file: file.write_bytes(b"[]"), "changed after it was read; "),
@@ -171,12 +171,12 @@ def test_two_changes_within_a_tick_are_two_states(tmp_path: Path) -> None:
     ],
     ids=["deleted", "cut", "overwritten", "appended to", "replaced by the same", "touched", "left alone"],
 )
-def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change, told: str | None) -> None:
+def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change, message: str | None) -> None:
     """Regression: a build with a file that was truncated or deleted in the meantime succeeded silently."""
     landed = land_file(task)
     change(task.source / PATH)
     found = list(landing_results.changes_since([landed], task.source.parent))
-    assert [notice.startswith(f"toy/{PATH}: {told}") for notice in found] == ([True] if told else [])
+    assert [notice.startswith(f"toy/{PATH}: {message}") for notice in found] == ([True] if message else [])
 
 
 def test_file_that_is_missing_when_it_is_read_is_rejected_in_one_line(task: LandingTask, tmp_path: Path) -> None:

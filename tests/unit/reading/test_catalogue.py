@@ -76,9 +76,9 @@ def test_tables_and_descriptions_are_printed(con):
 
 
 def test_description_as_json_has_every_field(con):
-    told = json.loads(results.as_json(catalogue.describe_table(con, "fct_turns")))
-    assert list(told) == ["schema", "table", "comment", "links", "columns"]
-    assert told["columns"][2] == {
+    reported = json.loads(results.as_json(catalogue.describe_table(con, "fct_turns")))
+    assert list(reported) == ["schema", "table", "comment", "links", "columns"]
+    assert reported["columns"][2] == {
         "column": "note",
         "type": "VARCHAR",
         "comment": None,

@@ -59,11 +59,11 @@ def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: Wareh
     """A file whose time did not change is touched, so that the next build reads it again."""
     database = described.build_database(BUILD)
     spoil(database, keeps_time)
-    told = damage.cause_of(error_of_a_reader(described), described)
-    assert str(told).startswith(f"{database}: is damaged, ")
-    assert "build" in str(told)
-    assert "rollback" in str(told)
-    assert "\n" not in str(told)
+    reported = damage.cause_of(error_of_a_reader(described), described)
+    assert str(reported).startswith(f"{database}: is damaged, ")
+    assert "build" in str(reported)
+    assert "rollback" in str(reported)
+    assert "\n" not in str(reported)
     assert builds.damage(described, BUILD) == [described.published, database]
 
 
@@ -94,9 +94,9 @@ def test_every_command_that_reads_names_the_file(
     database = described.build_database(BUILD)
     spoil(database)
     assert main([*arguments, "--warehouse", str(described.root)]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: {database}: is damaged, ")
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert reported.startswith(f"error: {database}: is damaged, ")
+    assert reported.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_every_command_that_reads_names_the_file(
 )
 def test_build_of_another_version_is_named(described: WarehousePaths, query: str, lacking: str) -> None:
     """Regression: going back to a build from before a table or column was added ended in an internal error."""
-    told = str(damage.cause_of(error_of_a_reader(described, query), described))
-    assert told.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
-    assert told.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
-    assert "\n" not in told
+    reported = str(damage.cause_of(error_of_a_reader(described, query), described))
+    assert reported.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
+    assert reported.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
+    assert "\n" not in reported
 
 
 def test_command_that_needs_a_newer_column_names_the_build(
@@ -120,6 +120,6 @@ def test_command_that_needs_a_newer_column_names_the_build(
 ) -> None:
     for arguments in (("show", "a/b/c"), ("violations", "--json"), ("claims", "--json"), ("report",)):
         assert main([*arguments, "--warehouse", str(described.root)]) == 2, arguments
-        told = capsys.readouterr().err
-        assert told.startswith(f"error: build {BUILD} was made by another version"), arguments
-        assert told.count("\n") == 1
+        reported = capsys.readouterr().err
+        assert reported.startswith(f"error: build {BUILD} was made by another version"), arguments
+        assert reported.count("\n") == 1

@@ -140,10 +140,10 @@ def test_json_keeps_every_text_and_controls_no_terminal() -> None:
     found = everything(HOSTILE + "\ud7ff\u2028\x9b")
     text = dialogue_parts.as_json(found)
     assert all(character.isprintable() or character == "\n" for character in text)
-    told = json.loads(text)
-    assert told["turns"][0]["text"] == found.turns[0].text
-    assert told["format"] == dialogue_parts.FORMAT
-    assert told["turns"][0]["calls"][0]["results"][0]["values"] == [found.turns[0].text]
+    reported = json.loads(text)
+    assert reported["turns"][0]["text"] == found.turns[0].text
+    assert reported["format"] == dialogue_parts.FORMAT
+    assert reported["turns"][0]["calls"][0]["results"][0]["values"] == [found.turns[0].text]
 
 
 class Page(HTMLParser):
@@ -202,8 +202,8 @@ def test_lists_of_unequal_length_are_shown_as_they_are(
         guideline_steps=[],
     )
     html = rendering.render_page(dialogue(turn("Hello", acts=[act])))
-    told = Page(re.search(r'<span class="act".*?</span>', html, flags=re.S)[0]).text
-    assert " ".join(told.split()) == f"OFFER {shown}".strip()
+    reported = Page(re.search(r'<span class="act".*?</span>', html, flags=re.S)[0]).text
+    assert " ".join(reported.split()) == f"OFFER {shown}".strip()
     printed(dialogue(turn("Hello", acts=[act])))
 
 

@@ -119,27 +119,27 @@ KINDS = TEXTS | BINARY
 
 
 @pytest.mark.parametrize("name", ["train/items.json", "data.json.gz", "split.csv", "rows.jsonl", "rows.parquet"])
-@pytest.mark.parametrize(("data", "told"), KINDS.values(), ids=list(KINDS))
-def test_other_kind_of_file_is_named_under_any_name(data: bytes, told: str, name: str) -> None:
+@pytest.mark.parametrize(("data", "reported"), KINDS.values(), ids=list(KINDS))
+def test_other_kind_of_file_is_named_under_any_name(data: bytes, reported: str, name: str) -> None:
     """Regression: a pointer, a page or an archive named like a data file was "broken gzip" or "not JSON at byte 0".
 
     Only a Parquet file under the name of one is the file itself.
     """
-    if name.endswith(".parquet") and told == "a Parquet file":
+    if name.endswith(".parquet") and reported == "a Parquet file":
         assert unpack(f"toy/{name}", data).content == data
         return
     with pytest.raises(LandingError) as refused:
         unpack(f"toy/{name}", data)
-    assert str(refused.value).startswith(f"toy/{name}: is {told}, not the file: ")
+    assert str(refused.value).startswith(f"toy/{name}: is {reported}, not the file: ")
     assert str(refused.value).isprintable()
 
 
-@pytest.mark.parametrize(("data", "told"), KINDS.values(), ids=list(KINDS))
-def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, told: str) -> None:
+@pytest.mark.parametrize(("data", "reported"), KINDS.values(), ids=list(KINDS))
+def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, reported: str) -> None:
     """`curl | gzip` compresses an error page in the same way as a file."""
     with pytest.raises(LandingError) as refused:
         unpack("toy/data.json.gz", gzip.compress(data, mtime=0))
-    assert str(refused.value).startswith(f"toy/data.json.gz: is {told}, not the file: ")
+    assert str(refused.value).startswith(f"toy/data.json.gz: is {reported}, not the file: ")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_databases_are_named(tmp_path: Path) -> None:
         con.execute("create table a (b)")
     con.close()
     duckdb.connect(str(tmp_path / "a.duckdb")).close()
-    for name, told in (("a.sqlite", "an SQLite database"), ("a.duckdb", "a DuckDB database")):
+    for name, reported in (("a.sqlite", "an SQLite database"), ("a.duckdb", "a DuckDB database")):
         kind = other_kind("train.json", (tmp_path / name).read_bytes())
         assert kind is not None
-        assert kind.name == told
+        assert kind.name == reported
 
 
 @pytest.mark.parametrize(
@@ -207,19 +207,19 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("answer", "told"), ANSWERS.values(), ids=list(ANSWERS))
+@pytest.mark.parametrize(("answer", "reported"), ANSWERS.values(), ids=list(ANSWERS))
 @pytest.mark.parametrize(
     ("entity", "path"),
     [(ITEMS, "train/items.json"), (ENTRIES, "entries.json"), (SPLITS, "splits.json.gz"), (DOCUMENT, "document.json")],
     ids=["array", "entries", "splits", "document"],
 )
 def test_error_answer_in_json_is_rejected_in_every_container(
-    tmp_path: Path, answer: dict, told: str, entity, path: str
+    tmp_path: Path, answer: dict, reported: str, entity, path: str
 ) -> None:
     """Regression: it is JSON, so a file of entries read its keys as records and set all of them aside silently."""
     with pytest.raises(LandingError) as refused:
         land(tmp_path, answer, entity, path)
-    assert str(refused.value).startswith(f"toy/{path}: is the error answer of a server ('{told}'), not the file: ")
+    assert str(refused.value).startswith(f"toy/{path}: is the error answer of a server ('{reported}'), not the file: ")
 
 
 @pytest.mark.parametrize(

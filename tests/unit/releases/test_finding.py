@@ -121,7 +121,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "reported"),
     [
         (lambda path: path.mkdir(), "not a regular file"),
         (os.mkfifo, "not a regular file"),
@@ -131,7 +131,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
     ids=["folder", "pipe", "ring", "nowhere"],
 )
 def test_other_object_at_the_path_of_a_file_is_rejected(
-    tmp_path: Path, made: Callable[[Path], object], told: str
+    tmp_path: Path, made: Callable[[Path], object], reported: str
 ) -> None:
     """Regression: a build waited for the other end of a pipe, or took the file for missing."""
     corpus = registry.load_corpora()[0]
@@ -142,5 +142,5 @@ def test_other_object_at_the_path_of_a_file_is_rejected(
     release = finding.find_release(corpus, tmp_path)
     assert [path for _, path in release.files] == [listed.path]
     assert listed not in release.missing
-    with pytest.raises(LandingError, match=f"^{corpus.corpus_id}/{listed.path}: {told}$"):
+    with pytest.raises(LandingError, match=f"^{corpus.corpus_id}/{listed.path}: {reported}$"):
         landing.identify(corpus, release.folder, listed.path)

@@ -357,9 +357,9 @@ def test_class_ids_are_converted_to_the_names_in_the_file(notation: str) -> None
     features = features_of(own, notation)
     data = with_features([changed(SCHEMA_GUIDED, "turns/speaker", ids)], features)
     assert list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data)) == [SCHEMA_GUIDED]
-    for number, told in ((0, '"ROBOT"'), (3, "3"), (-1, "-1")):
+    for number, reported in ((0, '"ROBOT"'), (3, "3"), (-1, "-1")):
         data = with_features([changed(SCHEMA_GUIDED, "turns/speaker/0", number)], features)
-        with pytest.raises(FormFileError, match=f"column turns.speaker has the unknown class {told}"):
+        with pytest.raises(FormFileError, match=f"column turns.speaker has the unknown class {reported}"):
             list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data))
 
 

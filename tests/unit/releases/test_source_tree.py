@@ -301,8 +301,8 @@ def test_source_that_is_a_corpus_or_has_none_is_rejected_with_its_content(tmp_pa
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=f"clone: holds the files of {corpus.corpus_id}; put it at FOLDER/"):
         check_input(Source(Settings(source=tmp_path / "clone"), paths))
-    told = rf"no data file of .*{corpus.corpus_id.upper()}/ \(expected {corpus.corpus_id}/\)$"
-    with pytest.raises(InputError, match=told):
+    reported = rf"no data file of .*{corpus.corpus_id.upper()}/ \(expected {corpus.corpus_id}/\)$"
+    with pytest.raises(InputError, match=reported):
         check_input(Source(Settings(source=tmp_path / "capitals"), paths))
 
 

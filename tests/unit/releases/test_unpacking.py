@@ -103,11 +103,11 @@ def test_archive_is_unpacked_in_little_more_than_the_memory_of_its_text() -> Non
 
 
 @pytest.mark.parametrize(
-    ("zeros", "told"), [(1, "1 zero byte"), (512, "512 zero bytes"), (3 * 2**20, "3,145,728 zero bytes")]
+    ("zeros", "reported"), [(1, "1 zero byte"), (512, "512 zero bytes"), (3 * 2**20, "3,145,728 zero bytes")]
 )
-def test_zeros_after_an_archive_are_skipped_with_a_note(zeros: int, told: str) -> None:
+def test_zeros_after_an_archive_are_skipped_with_a_note(zeros: int, reported: str) -> None:
     text = unpack("toy/a.json.gz", gzip.compress(b"[1]", mtime=0) + bytes(zeros))
-    assert text == Text(b"[1]", (f"skipped {told} after the archive",))
+    assert text == Text(b"[1]", (f"skipped {reported} after the archive",))
 
 
 def test_zeros_after_a_text_are_skipped_with_a_note() -> None:

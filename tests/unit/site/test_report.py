@@ -258,7 +258,7 @@ def test_rows_and_cells_without_counterpart_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "rows"),
+    ("reported", "rows"),
     [
         ("7", [[7]]),
         ("0.5", [[0.5]]),
@@ -268,12 +268,12 @@ def test_rows_and_cells_without_counterpart_differ() -> None:
         (None, None),
     ],
 )
-def test_described_values_are_read_back(told, rows) -> None:
-    assert histories.read_rows(told) == rows
+def test_described_values_are_read_back(reported, rows) -> None:
+    assert histories.read_rows(reported) == rows
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("reported", "words"),
     [
         ('[["train", 8034], ["dev", null]]', "train 8,034; dev NULL"),
         ('{"unexpected": 0, "of": 3000}', "0 of 3,000 rows unexpected"),
@@ -282,9 +282,9 @@ def test_described_values_are_read_back(told, rows) -> None:
         (None, ""),
     ],
 )
-def test_measured_values_are_described_in_words(told, words) -> None:
-    assert histories.in_words(told) == words
-    assert len(histories.in_words(told, 6)) <= 6
+def test_measured_values_are_described_in_words(reported, words) -> None:
+    assert histories.in_words(reported) == words
+    assert len(histories.in_words(reported, 6)) <= 6
 
 
 def test_first_table_has_no_marks() -> None:
@@ -378,8 +378,8 @@ def test_page_of_changes_says_if_there_is_an_earlier_build(hostile) -> None:
     assert "First build: nothing to compare with." in first["changes.html"]
     same = report.render(replace(hostile, differences=contents.Differences(BUILD, {kind: [] for kind in KINDS})))
     assert "Nothing changed: every table has the same rows" in same["changes.html"]
-    told = ("First build", "Nothing changed", "data-row")
-    assert [[text in page for text in told] for page in (full, first["changes.html"], same["changes.html"])] == [
+    reported = ("First build", "Nothing changed", "data-row")
+    assert [[text in page for text in reported] for page in (full, first["changes.html"], same["changes.html"])] == [
         [False, False, True],
         [True, False, False],
         [False, True, False],
