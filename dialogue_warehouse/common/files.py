@@ -25,7 +25,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from dialogue_warehouse.common.database import connect, literal
-from dialogue_warehouse.errors import InputError, is_lacking, naming
+from dialogue_warehouse.errors import InputError, counted, is_lacking, naming
 from dialogue_warehouse.paths import BUILD_ID
 from dialogue_warehouse.settings import Settings
 
@@ -252,21 +252,27 @@ def write_atomically(path: Path, content: bytes) -> None:
 def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: str) -> None:
     """Move complete files from one folder into another of the same file system; `kind` says what they are.
 
-    Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file.
+    Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file, or
+    if a file is where a folder is needed.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
     if strange:
         raise InputError(f"{folder / strange[0]}: is not a file and is not overwritten")
+    folders = list(dict.fromkeys((folder / path).parent for path in paths))
+    above = [parent for place in folders for parent in (place, *place.parents)]
+    if in_the_way := [place for place in above if place.exists() and not place.is_dir()]:
+        raise InputError(f"{in_the_way[0]}: is a file, but a folder is needed there; nothing was written")
     different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
     if different and not force:
+        others = f", as do {counted(len(different) - 1, 'more file')}" if len(different) > 1 else ""
         raise InputError(
             f"{folder / different[0]}: exists and differs from the {kind} file"
-            f"{f', as do {len(different) - 1:,} more files' if len(different) > 1 else ''}; "
-            "nothing was written; --force overwrites existing files"
+            f"{others}; nothing was written; --force overwrites existing files"
         )
+    for place in folders:
+        place.mkdir(parents=True, exist_ok=True)
     for path in paths:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (scratch / path).replace(folder / path)
 
 

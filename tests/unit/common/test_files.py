@@ -272,3 +272,26 @@ def test_row_without_a_column_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="count"):
         write_table(tmp_path / "table.parquet", {"name": "varchar", "count": "integer"}, [{"name": "a"}], Settings())
     assert names_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("in_the_way", ["b", "a/deeper"])
+def test_nothing_is_moved_if_a_file_is_where_a_folder_is_needed(tmp_path: Path, in_the_way: str) -> None:
+    """Regression: the files before it were moved."""
+    scratch, folder = tmp_path / "scratch", tmp_path / "folder"
+    paths = ["a/1.json", "a/deeper/2.json", "b/3.json"]
+    for path in paths:
+        write_atomically(scratch / path, b"new")
+    write_atomically(folder / in_the_way, b"mine")
+    with pytest.raises(InputError, match=rf"^{folder / in_the_way}: is a file, [^\n]*; nothing was written$"):
+        files.move_all(scratch, folder, paths, True, "new")
+    assert {path.read_bytes() for path in folder.rglob("*") if path.is_file()} == {b"mine"}
+
+
+@pytest.mark.parametrize(("more", "told"), [(0, "new file; "), (1, "as do 1 more file; "), (2, "as do 2 more files; ")])
+def test_files_that_differ_are_counted(tmp_path: Path, more: int, told: str) -> None:
+    paths = [f"{number}.json" for number in range(more + 1)]
+    for path in paths:
+        write_atomically(tmp_path / "scratch" / path, b"new")
+        write_atomically(tmp_path / "folder" / path, b"mine")
+    with pytest.raises(InputError, match=told):
+        files.move_all(tmp_path / "scratch", tmp_path / "folder", paths, False, "new")
