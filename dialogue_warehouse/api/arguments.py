@@ -14,6 +14,7 @@ from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import absolute
 from dialogue_warehouse.reading.selection import DEFECTS, Selection
 from dialogue_warehouse.settings import Settings, variable_of
+from dialogue_warehouse.storage import ownership
 
 Names = str | Iterable[str] | None
 """One name, or several; None and none at all do not limit the selection."""
@@ -30,6 +31,7 @@ ARGUMENTS = (
     (r"DIALOGUE_QUERY_MEMORY_LIMIT allows more", "memory_limit of open allows more"),
     (r"`trace` shows where it comes from", "sql('from core.source_of($key)', key=…) shows where it comes from"),
     (r"`[^`]*violations --rules[^`]*` lists", "violations(summary=True) lists"),
+    (r"`[^`]*dialogue-warehouse claims[^`]*` lists", "claims() lists"),
     (r"`[^`]*dialogue-warehouse tables[^`]*` lists", "tables() lists"),
     (r"run the same command again", "call it again"),
 )
@@ -121,11 +123,15 @@ def path(argument: str, value: Any) -> Path:
 
 
 def folder(argument: str, value: Any) -> Path:
-    """Return an absolute path at which there is a folder, or at which one can be made. Raises InputError."""
+    """Return an absolute path at which there is a folder, or at which one can be made. Raises InputError.
+
+    A folder inside a warehouse is refused, too.
+    """
     found = path(argument, value)
     for place in (found, *found.parents):
         if place.exists() and not place.is_dir():
             raise InputError(f"{argument}: {place} is a file, not a folder")
+    ownership.refuse_owned(found)
     return found
 
 

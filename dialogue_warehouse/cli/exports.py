@@ -82,7 +82,9 @@ def export(
     """
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.exporting.writing import export_published
+    from dialogue_warehouse.storage import ownership
 
+    ownership.refuse_owned(to)
     settings = Settings.from_environment(warehouse=warehouse, log_format=options.pop("log_format"))
     exported = export_published(
         warehouse_paths(settings),

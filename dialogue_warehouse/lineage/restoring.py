@@ -26,7 +26,7 @@ from dialogue_warehouse.lineage.restored_files import RestoredFile, SourceFile, 
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.records import Record
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, ownership
 
 BATCH_BYTES = 64 * 2**20
 """Bytes of source files that one query rebuilds, while the batch before it is compared."""
@@ -69,8 +69,10 @@ def restore_published(
 ) -> list[Path]:
     """Write a corpus's files from the published build.
 
-    Raises InputError if the build has none of them, or if an existing file differs and `force` is off.
+    Raises InputError if the build has none of them, if an existing file differs and `force` is off, or for a folder
+    inside a warehouse.
     """
+    ownership.refuse_owned(folder)
     corpus = registry.load_corpus(corpus_id)
     _, database = builds.published_build(paths)
     with open_core(database, settings) as con, contextlib.closing(Restorer(con).files([corpus])) as files:

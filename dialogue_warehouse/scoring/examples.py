@@ -11,7 +11,7 @@ from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.scoring.measuring import Measuring
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, ownership
 
 DIALOGUES = 2
 """Number of dialogues in an example."""
@@ -22,8 +22,10 @@ def write_examples(
 ) -> list[Path]:
     """Write a file of each form below a folder, and return them.
 
-    Raises InputError, with nothing written, if a file exists and differs and `force` is off.
+    Raises InputError, with nothing written, if a file exists and differs and `force` is off, or for a folder inside a
+    warehouse.
     """
+    ownership.refuse_owned(folder)
     scoring = load_scoring(corpus_id)
     _, database = builds.published_build(paths)
     folder.mkdir(parents=True, exist_ok=True)

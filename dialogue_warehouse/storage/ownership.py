@@ -105,6 +105,12 @@ def warehouse_of(file: Path) -> Path | None:
     return None
 
 
+def refuse_owned(folder: Path) -> None:
+    """Raise InputError for a folder inside a warehouse, which only a build may write."""
+    if (warehouse := warehouse_of(folder)) is not None:
+        raise InputError(f"{folder} belongs to the warehouse {warehouse}: choose a folder outside of it")
+
+
 def _home() -> Path | None:
     """Return the user's home folder, if the user has one."""
     with contextlib.suppress(RuntimeError):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import dialogue_warehouse as dw
+from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, IS_CLONE, WarehousePaths
@@ -211,3 +213,21 @@ def test_warehouse_of_a_file_is_found(tmp_path: Path) -> None:
         assert ownership.warehouse_of(file) == Path(os.path.realpath(paths.root))
     for file in (paths.root / "mine.parquet", tmp_path / "raw" / "a.parquet"):
         assert ownership.warehouse_of(file) is None
+
+
+def test_folder_inside_a_warehouse_is_rejected(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    with pytest.raises(InputError, match=r"sample/sgd belongs to the warehouse [^\n]*: choose a folder outside of it$"):
+        ownership.refuse_owned(paths.sample / "sgd")
+    ownership.refuse_owned(tmp_path / "training")
+    for arguments in (
+        ("restore", "--corpus", "sgd"),
+        ("export", "--form", "chat"),
+        ("score", "--corpus", "sgd", "--example"),
+    ):
+        option = () if arguments[-1] == "--example" else ("--to",)
+        assert main([*arguments, *option, str(paths.raw / "x"), "--warehouse", str(paths.root)]) == 2
+    with dw.open(paths.root) as warehouse, pytest.raises(InputError, match="belongs to the warehouse"):
+        warehouse.export("chat", paths.builds / "x")
+    assert not [path for path in (paths.raw / "x", paths.builds / "x") if path.exists()]
