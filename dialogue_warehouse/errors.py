@@ -25,6 +25,10 @@ class Error(Exception):
 class InputError(Error, ValueError):
     """The input of the user cannot be used: exit status 2. The message names corpus, file and position in one line."""
 
+    def __init__(self, message: str) -> None:
+        r"""Create the error. A line end, which a key or a name that it quotes may have, is written as `\n`."""
+        super().__init__("\\n".join(message.splitlines()))
+
 
 class CheckError(Error, RuntimeError):
     """A check failed, or something could not be done: exit status 1. The message has one line per failure."""

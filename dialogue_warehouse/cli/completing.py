@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.errors import Error
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
@@ -26,6 +27,8 @@ def _found(ctx: click.Context, query: str, incomplete: str) -> list[str]:
     """Return the names that a query of the published build finds for the beginning of one."""
     from dialogue_warehouse.reading import connection
 
+    if not is_unicode(incomplete):
+        return []
     try:
         with connection.open_published(_paths(ctx), settings=Settings.from_environment()) as con:
             rows = con.execute(f"from ({query}) as names (name) where starts_with(name, ?) order by name", [incomplete])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -46,6 +47,17 @@ class _Folder(click.Path):
         if absolute(folder).resolve() == Path("/"):
             raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
         return folder
+
+
+class Amount(click.FloatRange):
+    """A number in a range. `nan`, which is in no range, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 Folder = _Folder(file_okay=False, path_type=Path)

@@ -14,6 +14,7 @@ import click
 
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import (
+    Amount,
     Folder,
     cli,
     corpora_option,
@@ -54,7 +55,7 @@ class _SqlCommand(click.Command):
 @result_options
 @click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
-@click.option("--timeout", "query_timeout", type=click.FloatRange(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
+@click.option("--timeout", "query_timeout", type=Amount(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
 @place_option
 def sql(
     query: str | None,

@@ -9,6 +9,7 @@ import click
 
 from dialogue_warehouse.cli.options import (
     INTERRUPTED,
+    Amount,
     Folder,
     cli,
     corpora_option,
@@ -58,7 +59,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 @click.option("--to", "to", type=Folder, required=True, help="Folder to write the releases into.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0, 1000, min_open=True),
+    type=Amount(0, 1000, min_open=True),
     default=0.01,
     show_default=True,
     help="Size compared with the real releases.",

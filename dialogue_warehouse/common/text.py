@@ -40,6 +40,15 @@ def place_of(text: bytes, at: int) -> str:
     return f"byte {at}, line {text.count(end, 0, at) + 1}, column {sum(before) + 1}"
 
 
+def is_unicode(text: str) -> bool:
+    """Tell if a text can be written as UTF-8; one from the command line may have bytes that cannot be decoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def visible(text: str) -> str:
     """Return the text on one line with its control characters escaped, so that none reaches the terminal."""
     return "".join(

@@ -45,7 +45,7 @@ def problems(folder: Path) -> list[str]:
 def load_corpus(corpus_id: str) -> Corpus:
     """Read the folder of a corpus. Raises CorpusError when a file or a fact is missing."""
     folder = corpus_folder(corpus_id)
-    if not folder.is_dir():
+    if not corpus_id.isidentifier() or not folder.is_dir():  # a path could lead to another folder
         raise CorpusError(f"{corpus_id}: no such corpus; there are {', '.join(corpus_ids())}")
     lacking = problems(folder)
     if lacking:

@@ -13,7 +13,7 @@ import duckdb
 
 from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.common.json_values import array_index
-from dialogue_warehouse.common.text import command
+from dialogue_warehouse.common.text import command, is_unicode
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.reading.connection import Connection
@@ -62,6 +62,8 @@ def key_of_dialogue(key: str) -> str:
 
 def find_row(con: Connection, key: str) -> tuple[str, dict[str, Any]]:
     """Return the table and the row of a key. Raises TraceError with the nearest keys if there is none."""
+    if not is_unicode(key):
+        raise TraceError(f"no row has the key '{key}', which is not valid UTF-8")
     dialogue_key = key_of_dialogue(key)
     if dialogue_key != key:  # the key of the dialogue lets DuckDB skip most of a table
         for table, column in KEYED_TABLES.items():
@@ -198,7 +200,7 @@ def claims_query(
         conditions.append(f"checks.verdict = {literal(verdict)}")
     if only_unexpected:
         conditions.append("not checks.is_as_recorded")
-    if claim:
+    if claim is not None:
         conditions.append(f"claims.claim_id = {literal(claim)}")
     return f"""
         select {CLAIMS[detail]}
@@ -212,7 +214,7 @@ def claims_query(
 
 def refuse_unknown_claim(con: Connection, claim: str | None, warehouse: Path | None = None) -> None:
     """Raise InputError for a claim that the published build lacks."""
-    if claim and not con.execute("select 1 from quality.claims where claim_id = ?", [claim]).fetchone():
+    if claim is not None and not _is_there(con, "quality.claims", "claim_id", claim):
         raise InputError(f"there is no claim '{claim}'; `{command('claims', warehouse=warehouse)}` lists all claims")
 
 
@@ -239,7 +241,7 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
     If it is whole, each case says whether its corpus was generated.
     """
     conditions = _of_corpora("corpus_id", corpora)
-    if rule:
+    if rule is not None:
         conditions.append(f"rule_id = {literal(rule)}")
     if is_summary:
         return f"""
@@ -262,9 +264,15 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
 
 def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:
     """Raise InputError for a rule that the published build lacks; an empty result would look like no violations."""
-    if rule and not con.execute("select 1 from quality.violation_rules where rule_id = ?", [rule]).fetchone():
+    if rule is not None and not _is_there(con, "quality.violation_rules", "rule_id", rule):
         listing = command("violations", "--rules", warehouse=warehouse)
         raise InputError(f"there is no rule '{rule}'; `{listing}` lists all rules")
+
+
+def _is_there(con: Connection, table: str, column: str, value: str) -> bool:
+    """Tell if a table has a row with this value."""
+    found = is_unicode(value) and con.execute(f"select 1 from {table} where {column} = ?", [value]).fetchone()
+    return bool(found)
 
 
 def _of_corpora(column: str, corpora: Iterable[str]) -> list[str]:

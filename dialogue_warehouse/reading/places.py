@@ -89,11 +89,17 @@ class Place:
         return False
 
     def _folder(self) -> Path:
+        try:
+            is_there = self._path.exists()
+        except OSError as error:
+            raise InputError(f"{self._path}: cannot be read: {error.strerror}") from error
+        if is_there and not self._path.is_dir() and not self._path.is_file():
+            raise InputError(f"{self._path}: is neither a folder nor a file")
         if self._path.is_dir() and not _has_tables(self._path):
             return self._path
         if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
             return self._path.parent
-        if not self._path.exists():
+        if not is_there:
             hint = f"; `{command('build', warehouse=self._path)}` makes one" if not self._path.suffix else ""
             raise InputError(f"{self._path}: there is no warehouse{hint}")
         return self._link()

@@ -15,6 +15,7 @@ import duckdb
 import msgspec
 
 from dialogue_warehouse.common.database import QueryError, one_line
+from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import Connection, closed_when_idle, open_published
@@ -96,6 +97,8 @@ def _refuse_unknown(con: Connection, option: str, noun: str, given: Sequence[str
 
 
 def _refuse_unknown_keys(con: Connection, keys: Sequence[str]) -> None:
+    if undecoded := [key for key in keys if not is_unicode(key)]:
+        raise InputError(f"--keys: no dialogue has the key '{undecoded[0]}', which is not valid UTF-8")
     unknown = con.execute(
         "select key from (select unnest(?) as key) where key not in (select dialogue_key from core.dim_dialogues)"
         " order by key limit 1",

@@ -16,6 +16,7 @@ import os
 import re
 import socket
 import ssl
+import string
 import time
 import urllib.error
 import urllib.parse
@@ -300,7 +301,8 @@ class _Download:
         Raises DownloadError if no server has answered yet, and none is there.
         """
         try:
-            answer = self._opener.open(urllib.request.Request(url, headers=headers), timeout=self._settings.timeout)  # noqa: S310
+            quoted = urllib.parse.quote(url, safe=string.punctuation)  # as a browser does: é is sent as %C3%A9
+            answer = self._opener.open(urllib.request.Request(quoted, headers=headers), timeout=self._settings.timeout)  # noqa: S310
             self._has_answered = True
             return answer
         except urllib.error.HTTPError as error:

@@ -83,7 +83,7 @@ class _Escaped(io.StringIO):
 def make_console() -> Console:
     """Return a console for standard output; without a terminal it has a fixed width."""
     console = Console(highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    if console.width < 1 or (not console.is_terminal and "COLUMNS" not in os.environ):  # with COLUMNS=0, nothing fits
         return Console(highlight=False, width=PIPED_WIDTH)
     return console
 

@@ -96,6 +96,13 @@ def test_file_is_downloaded_once(web: Web, cache: Path) -> None:
     assert left(cache) == KEPT
 
 
+def test_url_with_letters_other_than_ascii_is_opened(web: Web, cache: Path) -> None:
+    """Regression: it was an error of Python's library, without a hint."""
+    for path in (FILE, CHECKSUM):
+        web.files[path.replace("demo", "d%C3%A9mo%201")] = web.files[path]
+    assert count_of(f"{web.url}{FILE}".replace("demo", "démo 1")) == 3
+
+
 def test_opened_file_needs_no_server(web: Web, cache: Path) -> None:
     count_of(web.url + FILE)
     web.files.clear()

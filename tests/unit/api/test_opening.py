@@ -13,7 +13,9 @@ import duckdb
 import pytest
 
 import dialogue_warehouse as dw
+from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
+from dialogue_warehouse.reading.findings import refuse_unknown_claim
 from tests.unit.parquet_builds import make_parquet_build
 from tests.unit.published import BUILD, TURNS, make_build
 
@@ -272,3 +274,33 @@ def test_warehouse_paths_stay_untouched(paths):
     with dw.open(paths.root) as warehouse:
         count(warehouse)
     assert {file: file.read_bytes() for file in WarehousePaths(paths.root).root.rglob("*") if file.is_file()} == before
+
+
+def test_place_that_is_neither_a_folder_nor_a_file_is_refused(tmp_path):
+    """Regression: a pipe was opened as a warehouse without tables."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(dw.InputError, match=r"pipe: is neither a folder nor a file$"):
+        dw.open(tmp_path / "pipe")
+
+
+def test_place_with_a_name_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(dw.InputError, match=r": cannot be read: File name too long$"):
+        dw.open(tmp_path / ("x" * 300))
+
+
+def test_error_about_an_argument_is_one_line_in_words_of_python(paths):
+    with (
+        dw.open(paths.root) as warehouse,
+        pytest.raises(dw.QueryError, match=r"^there is no table 'a\\nb'; tables\(\)"),
+    ):
+        warehouse.table("a\nb")
+
+
+def test_unknown_claim_is_reported_in_words_of_python(paths):
+    with duckdb.connect() as con:
+        con.execute("create schema quality; create table quality.claims as select 'A01' as claim_id")
+        with (
+            pytest.raises(dw.InputError, match=r"^there is no claim 'x'; claims\(\) lists all claims$"),
+            in_words_of_python(),
+        ):
+            refuse_unknown_claim(con, "x")

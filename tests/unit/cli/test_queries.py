@@ -6,11 +6,13 @@ import contextlib
 import io
 import json
 
+import click
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.main import cli, main
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.reading import connection, query
@@ -103,6 +105,14 @@ def test_invalid_parameter_is_rejected(paths, given):
     assert (status, "--param:" in reported) == (2, True)
 
 
+@pytest.mark.parametrize("arguments", [("sql", "--timeout", "nan", "select 1"), ("simulate", "--scale", "nan")])
+def test_nan_of_an_option_is_rejected(paths, arguments, capsys):
+    """Regression: a query was "stopped after nan seconds"."""
+    to = ("--to", str(paths.root / "new")) if arguments[0] == "simulate" else ()
+    assert main([*arguments, *to, "--warehouse", str(paths.root)]) == 2
+    assert capsys.readouterr().err.endswith("'nan' is not a number\n")
+
+
 def test_missing_parameter_is_reported_in_one_line(paths):
     assert main(["sql", "--warehouse", str(paths.root), "select $a, $b", "--param", "a=1"]) == 2
 
@@ -192,6 +202,22 @@ def test_escapes_are_visible_in_errors(paths, capsys):
     assert r"\x1b]0;title" in reported
     assert "\x1b" not in reported
     assert "\x07" not in reported
+
+
+@pytest.mark.parametrize("columns", ["0", "00"])
+def test_rows_are_shown_if_the_terminal_has_no_width(paths, monkeypatch, columns):
+    """Regression: nothing was printed."""
+    monkeypatch.setenv("COLUMNS", columns)
+    status, shown = sql_of_a_process(paths, "select 'seen' as a")
+    assert (status, "seen" in shown) == (0, True)
+
+
+def test_shell_completes_nothing_for_a_word_that_is_not_utf_8(paths):
+    """Regression: the shell showed an internal error."""
+    context = click.Context(cli)
+    context.params = {"warehouse": str(paths.root)}
+    assert completing.tables(context, click.Argument(["table"]), "fct_t") == ["fct_turns"]
+    assert completing.tables(context, click.Argument(["table"]), "\udcff") == []
 
 
 # A build that is pruned while it is opened

@@ -6,8 +6,12 @@ import duckdb
 import pytest
 import yaml
 
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import DBT_PROJECT
+from dialogue_warehouse.reading import findings
 from dialogue_warehouse.reading.findings import KEYED_TABLES, TraceError, find_row
+from dialogue_warehouse.reading.selection import Selection, select
+from tests.unit import core_tables
 
 NOT_OWN = {"dim_scenarios": "scenario_key", "dim_key_pointers": "traced_key"}
 """Unique columns whose keys belong to other tables."""
@@ -36,3 +40,37 @@ def test_key_is_found_in_a_build_without_some_of_the_tables() -> None:
         assert find_row(con, "c/s/1/vote/a") == ("fct_votes", {"dialogue_key": "c/s/1", "vote_key": "c/s/1/vote/a"})
         with pytest.raises(TraceError, match=r"no row has the key 'c/s/1/vote/b'; core\.dim_dialogues has 'c/s/1'"):
             find_row(con, "c/s/1/vote/b")
+
+
+UNDECODED = "\udcff"
+"""A byte of a command line that is not UTF-8, as Python reads it."""
+
+
+@pytest.mark.parametrize(("key", "told"), [(UNDECODED, "not valid UTF-8$"), ("a\nb", r"^no row has the key 'a\\nb'; ")])
+def test_error_about_a_key_is_one_line(key: str, told: str) -> None:
+    """Regression: a byte that is not UTF-8 was an error of DuckDB, and a line end made two lines."""
+    with duckdb.connect() as con:
+        core_tables.create(con)
+        with pytest.raises(TraceError, match=told):
+            find_row(con, key)
+
+
+@pytest.mark.parametrize("name", ["", "x", UNDECODED])
+def test_unknown_name_is_rejected_even_if_it_is_empty(name: str) -> None:
+    """Regression: the empty name of a rule or claim found all of them."""
+    with duckdb.connect() as con:
+        con.execute("create schema quality")
+        con.execute("create table quality.claims as select 'A01' as claim_id")
+        con.execute("create table quality.violation_rules as select 'blank' as rule_id")
+        for refuse, known in ((findings.refuse_unknown_claim, "A01"), (findings.refuse_unknown_rule, "blank")):
+            refuse(con, known)
+            refuse(con, None)
+            with pytest.raises(InputError, match=r"there is no (claim|rule)"):
+                refuse(con, name)
+
+
+def test_selected_key_that_is_not_utf_8_is_rejected() -> None:
+    with duckdb.connect() as con:
+        core_tables.create(con)
+        with pytest.raises(InputError, match=r"^--keys: no dialogue has the key [^\n]* not valid UTF-8$"):
+            select(con, Selection(keys=(UNDECODED,)))
