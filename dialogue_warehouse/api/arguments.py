@@ -128,10 +128,11 @@ def folder(argument: str, value: Any) -> Path:
     A folder inside a warehouse is refused, too.
     """
     found = path(argument, value)
-    for place in (found, *found.parents):
-        if place.exists() and not place.is_dir():
-            raise InputError(f"{argument}: {place} is a file, not a folder")
-    ownership.refuse_owned(found)
+    with in_words_of_python():
+        for place in (found, *found.parents):
+            if place.exists() and not place.is_dir():
+                raise InputError(f"{argument}: {place} is a file, not a folder")
+        ownership.refuse_owned(found)
     return found
 
 

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import logging
 import math
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -44,7 +45,7 @@ class _Folder(click.Path):
         folder = folder_named(str(value), param.opts[0] if param else "folder")
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is not a folder")
-        if absolute(folder).resolve() == Path("/"):
+        if os.path.realpath(absolute(folder)) == "/":
             raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
         return folder
 

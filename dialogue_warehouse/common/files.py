@@ -253,7 +253,7 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
     """Move complete files from one folder into another of the same file system; `kind` says what they are.
 
     Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file, or
-    if a file is where a folder is needed.
+    if a file is where a folder is needed, or a folder cannot be written.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
@@ -272,6 +272,8 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
         )
     for place in folders:
         place.mkdir(parents=True, exist_ok=True)
+    if refused := [place for place in folders if not os.access(place, os.W_OK | os.X_OK, effective_ids=True)]:
+        raise InputError(f"{refused[0]}: {os.strerror(errno.EACCES)}; nothing was written")
     for path in paths:
         (scratch / path).replace(folder / path)
 

@@ -91,11 +91,12 @@ class Place:
     def _folder(self) -> Path:
         try:
             is_there = self._path.exists()
+            has_tables = self._path.is_dir() and _has_tables(self._path)
         except OSError as error:
             raise InputError(f"{self._path}: cannot be read: {error.strerror}") from error
         if is_there and not self._path.is_dir() and not self._path.is_file():
             raise InputError(f"{self._path}: is neither a folder nor a file")
-        if self._path.is_dir() and not _has_tables(self._path):
+        if self._path.is_dir() and not has_tables:
             return self._path
         if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
             return self._path.parent
@@ -173,7 +174,7 @@ def _id_of(database: Path, otherwise: Path) -> str:
     if database.is_file() and not tables_beside(database).is_dir():
         with connect(Settings()) as con:
             try:
-                con.execute(f"attach {literal(database)} as dialogues (read_only)")
+                con.execute(f"attach {literal(database)} as dialogues (type duckdb, read_only)")
                 for lock in connection.LOCKS:  # a view in the file may read other files
                     con.execute(lock)
             except duckdb.Error as error:

@@ -119,6 +119,8 @@ class Shell:
                 results.print_description(catalogue.describe_table(self.con, argument, self.settings.warehouse))
             case ".tables" | ".schema":
                 results.print_tables(catalogue.list_tables(self.con))
+            case ".mode" if argument:
+                raise InputError(".mode takes no word: it turns vertical on or off")
             case ".mode":
                 self.form = None if self.form == "vertical" else "vertical"
                 print("vertical" if self.form else "vertical only if a table does not fit")

@@ -288,6 +288,20 @@ def test_place_with_a_name_that_no_file_can_have_is_refused(tmp_path):
         dw.open(tmp_path / ("x" * 300))
 
 
+def test_folder_with_a_name_that_no_folder_can_have_is_refused(paths, tmp_path):
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.CheckError, match=r"xx: File name too long$"):
+        warehouse.export("chat", tmp_path / ("x" * 300))
+
+
+def test_json_is_refused_as_a_file_of_another_kind(tmp_path):
+    """Regression: DuckDB opened it as a database in memory, and its error was about that."""
+    (tmp_path / "published.json").write_text("{}")
+    with pytest.raises(
+        dw.InputError, match=r"published\.json cannot be opened: [^\n]* not a valid DuckDB database file"
+    ):
+        dw.open(tmp_path / "published.json")
+
+
 def test_error_about_an_argument_is_one_line_in_words_of_python(paths):
     with (
         dw.open(paths.root) as warehouse,

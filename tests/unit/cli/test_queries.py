@@ -83,6 +83,13 @@ def test_root_folder_is_rejected(arguments, capsys):
     assert capsys.readouterr().err.endswith("is the root of the file system; choose a folder below it\n")
 
 
+def test_link_to_itself_is_rejected_as_a_folder(tmp_path, capsys):
+    """Regression: it was an internal error."""
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert main(["tables", "--warehouse", str(tmp_path / "loop")]) == 2
+    assert "loop" in capsys.readouterr().err
+
+
 def test_complete_parquet_is_written_to_a_pipe(paths):
     result = CliRunner().invoke(
         cli, ["sql", "--warehouse", str(paths.root), "--format", "parquet", "from range(250000) t(a)"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pwd
 import re
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -295,3 +297,30 @@ def test_files_that_differ_are_counted(tmp_path: Path, more: int, told: str) -> 
         write_atomically(tmp_path / "folder" / path, b"mine")
     with pytest.raises(InputError, match=told):
         files.move_all(tmp_path / "scratch", tmp_path / "folder", paths, False, "new")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder that each user can write to; root has the rights of another user."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        Path(folder).chmod(0o777)
+        if is_root:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield Path(folder)
+        finally:
+            if is_root:
+                os.seteuid(0)
+
+
+def test_nothing_is_moved_if_a_folder_cannot_be_written(open_folder: Path) -> None:
+    """Regression: the files of the folders before it were moved."""
+    paths = ["a/1.json", "b/2.json"]
+    for path in paths:
+        write_atomically(open_folder / "scratch" / path, b"new")
+    (open_folder / "folder" / "b").mkdir(parents=True)
+    (open_folder / "folder" / "b").chmod(0o555)
+    with pytest.raises(InputError, match=r"folder/b: Permission denied; nothing was written$"):
+        files.move_all(open_folder / "scratch", open_folder / "folder", paths, False, "new")
+    assert not [path for path in (open_folder / "folder").rglob("*") if path.is_file()]
