@@ -39,6 +39,12 @@ def absolute(path: Path) -> Path:
         raise InputError(f"{path}: this user has no home folder; write the full path") from None
 
 
+def refuse_root(folder: Path) -> None:
+    """Raise InputError for the root of the file system, which is never meant as a folder to write into."""
+    if os.path.realpath(absolute(folder)) == "/":
+        raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
+
+
 BUILD_ID = re.compile(r"[0-9]{8}T[0-9]{12}Z")
 """The id of a build: the time of its start, in UTC."""
 RAW_FILE = re.compile(r"(?P<stem>[^/]+-[0-9a-f]{16}-[0-9a-f]{12}|empty-[0-9a-f]{12})\.(parquet|json)")

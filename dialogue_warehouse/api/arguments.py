@@ -11,9 +11,9 @@ from typing import Any
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import CheckError, InputError
-from dialogue_warehouse.paths import absolute
+from dialogue_warehouse.paths import absolute, refuse_root
 from dialogue_warehouse.reading.selection import DEFECTS, Selection
-from dialogue_warehouse.settings import Settings, variable_of
+from dialogue_warehouse.settings import Settings, folder_named, variable_of
 from dialogue_warehouse.storage import ownership
 
 Names = str | Iterable[str] | None
@@ -117,7 +117,7 @@ def number(argument: str, value: object, noun: str = "a number from 1 on") -> in
 
 def path(argument: str, value: Any) -> Path:
     """Return an absolute path. Raises InputError for what is none."""
-    if not isinstance(value, str | os.PathLike) or not str(value):
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
         raise InputError(f"{argument}: {value!r} is not a path")
     return absolute(Path(value))
 
@@ -125,9 +125,11 @@ def path(argument: str, value: Any) -> Path:
 def folder(argument: str, value: Any) -> Path:
     """Return an absolute path at which there is a folder, or at which one can be made. Raises InputError.
 
-    A folder inside a warehouse is refused, too.
+    A URL, the root of the file system and a folder inside a warehouse are refused, too.
     """
     found = path(argument, value)
+    folder_named(str(value), argument)
+    refuse_root(found)
     with in_words_of_python():
         for place in (found, *found.parents):
             if place.exists() and not place.is_dir():

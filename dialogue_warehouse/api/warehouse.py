@@ -323,7 +323,7 @@ class Warehouse:
         InputError
             If a word or an option is unknown, no dialogue matches, or an existing file differs. Nothing is written.
         """
-        if form not in OPTIONS:
+        if not isinstance(form, str) or form not in OPTIONS:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
         folder = arguments.folder("to", to)
         wanted = arguments.selection_of(
@@ -385,7 +385,7 @@ class Warehouse:
             arguments.path("predictions", predictions),
             split=split,
             variant=fuzzy,
-            across_turn=across_turn,
+            across_turn=bool(across_turn),
             without_defects=without_defects,
             against=None if against is None else arguments.path("against", against),
         )

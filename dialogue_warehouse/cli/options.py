@@ -6,7 +6,6 @@ import functools
 import importlib.metadata
 import logging
 import math
-import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -18,7 +17,7 @@ from dialogue_warehouse.cli import completing
 from dialogue_warehouse.common import progress
 from dialogue_warehouse.common.text import visible_lines
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, absolute
+from dialogue_warehouse.paths import IS_CLONE, WarehousePaths, refuse_root
 from dialogue_warehouse.settings import (
     FORMATS,
     FORMS,
@@ -45,8 +44,7 @@ class _Folder(click.Path):
         folder = folder_named(str(value), param.opts[0] if param else "folder")
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is not a folder")
-        if os.path.realpath(absolute(folder)) == "/":
-            raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
+        refuse_root(folder)
         return folder
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import duckdb
 import pytest
 
 import dialogue_warehouse as dw
+from dialogue_warehouse.api import arguments
 from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
 from dialogue_warehouse.reading.findings import refuse_unknown_claim
@@ -291,6 +293,26 @@ def test_place_with_a_name_that_no_file_can_have_is_refused(tmp_path):
 def test_folder_with_a_name_that_no_folder_can_have_is_refused(paths, tmp_path):
     with dw.open(paths.root) as warehouse, pytest.raises(dw.CheckError, match=r"xx: File name too long$"):
         warehouse.export("chat", tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        ("/", "/: is the root of the file system; choose a folder below it"),
+        ("/tmp/..", "/tmp/..: is the root of the file system; choose a folder below it"),
+        ("http://host/folder", "to: 'http://host/folder' is a URL; only local folders can be used"),
+        ("a\0b", r"to: 'a\x00b' is not a path"),
+    ],
+)
+def test_place_of_an_export_is_refused_as_by_the_command(to: str, told: str) -> None:
+    """Regression: files were written into the root, and into a folder with the name of the URL."""
+    with pytest.raises(dw.InputError, match=f"^{re.escape(told)}$"):
+        arguments.folder("to", to)
+
+
+def test_form_that_is_not_a_text_is_refused(paths, tmp_path):
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.InputError, match=r"^there is no form \[\]; "):
+        warehouse.export([], tmp_path)
 
 
 def test_json_is_refused_as_a_file_of_another_kind(tmp_path):
