@@ -25,9 +25,13 @@ class Error(Exception):
 class InputError(Error, ValueError):
     """The input of the user cannot be used: exit status 2. The message names corpus, file and position in one line."""
 
-    def __init__(self, message: str) -> None:
-        r"""Create the error. A line end, which a key or a name that it quotes may have, is written as `\n`."""
-        super().__init__("\\n".join(message.splitlines()))
+    def __init__(self, *lines: str) -> None:
+        """Create the error, usually of one line."""
+        super().__init__(*lines)
+
+    def __str__(self) -> str:
+        r"""Return the lines. A line end inside one, which a quoted key or name may have, is written as `\n`."""
+        return "\n".join("\\n".join(line.splitlines()) for line in self.args)
 
 
 class CheckError(Error, RuntimeError):

@@ -19,7 +19,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import NO_SPACE, InputError, is_full, naming
+from dialogue_warehouse.errors import NO_SPACE, InputError, counted, is_full, naming
 from dialogue_warehouse.exporting import card, chat, huggingface, losses, preference
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
@@ -206,7 +206,7 @@ def _write_corpus(
                 counts: Counter[str] = Counter()
                 for of_part in written.values():
                     counts.update(of_part)
-                stage.detail, stage.counts = f"{counts['examples']:,} examples", dict(counts)
+                stage.detail, stage.counts = counted(counts["examples"], "example"), dict(counts)
             for part, of_part in written.items():
                 yield Exported(part.relative_to(scratch).as_posix(), of_part)
                 if file.copy:

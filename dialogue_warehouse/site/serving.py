@@ -40,7 +40,11 @@ def serve(paths: WarehousePaths, settings: Settings, host: str, port: int, score
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at this address."""
+    """Return a socket that listens at this address. An empty host, which would be all addresses, is refused."""
+    if not host.strip():
+        raise InputError(
+            "--host: is empty; 127.0.0.1 is for this machine alone, 0.0.0.0 for every network that it is in"
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

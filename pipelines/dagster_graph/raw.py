@@ -186,7 +186,7 @@ def _refuse_nothing_new(build: state.Build, settings: Settings) -> None:
     damaged = {corpus_id: build.fallbacks[corpus_id] for corpus_id in about if corpus_id in build.fallbacks}
     if about and len(damaged) == len(about):
         lines = (one.error or f"{corpus_id}: {one.reason}" for corpus_id, one in damaged.items())
-        raise InputError("\n".join(lines))
+        raise InputError(*lines)
 
 
 def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -> tuple[str, ...]:

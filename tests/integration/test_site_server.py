@@ -206,6 +206,13 @@ def test_warehouse_without_a_build_is_reported(tmp_path: Path) -> None:
     assert "no warehouse at" in refused.stderr
 
 
+def test_empty_host_is_refused(sample_folder: Path) -> None:
+    """Regression: the system takes it for every network that the machine is in."""
+    refused = run_command("dashboard", "--warehouse", sample_folder, "--host", "")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert refused.stderr.startswith("error: --host: is empty; 127.0.0.1 is for this machine alone")
+
+
 def test_address_in_use_is_refused_in_one_line(sample_folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -296,7 +296,7 @@ def test_folder_with_a_name_that_no_folder_can_have_is_refused(paths, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("to", "told"),
+    ("to", "reported"),
     [
         ("/", "/: is the root of the file system; choose a folder below it"),
         ("/tmp/..", "/tmp/..: is the root of the file system; choose a folder below it"),
@@ -304,9 +304,9 @@ def test_folder_with_a_name_that_no_folder_can_have_is_refused(paths, tmp_path):
         ("a\0b", r"to: 'a\x00b' is not a path"),
     ],
 )
-def test_place_of_an_export_is_refused_as_by_the_command(to: str, told: str) -> None:
+def test_place_of_an_export_is_refused_as_by_the_command(to: str, reported: str) -> None:
     """Regression: files were written into the root, and into a folder with the name of the URL."""
-    with pytest.raises(dw.InputError, match=f"^{re.escape(told)}$"):
+    with pytest.raises(dw.InputError, match=f"^{re.escape(reported)}$"):
         arguments.folder("to", to)
 
 

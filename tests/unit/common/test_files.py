@@ -289,13 +289,15 @@ def test_nothing_is_moved_if_a_file_is_where_a_folder_is_needed(tmp_path: Path, 
     assert {path.read_bytes() for path in folder.rglob("*") if path.is_file()} == {b"mine"}
 
 
-@pytest.mark.parametrize(("more", "told"), [(0, "new file; "), (1, "as do 1 more file; "), (2, "as do 2 more files; ")])
-def test_files_that_differ_are_counted(tmp_path: Path, more: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("more", "reported"), [(0, "new file; "), (1, "as do 1 more file; "), (2, "as do 2 more files; ")]
+)
+def test_files_that_differ_are_counted(tmp_path: Path, more: int, reported: str) -> None:
     paths = [f"{number}.json" for number in range(more + 1)]
     for path in paths:
         write_atomically(tmp_path / "scratch" / path, b"new")
         write_atomically(tmp_path / "folder" / path, b"mine")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=reported):
         files.move_all(tmp_path / "scratch", tmp_path / "folder", paths, False, "new")
 
 

@@ -46,12 +46,14 @@ UNDECODED = "\udcff"
 """A byte of a command line that is not UTF-8, as Python reads it."""
 
 
-@pytest.mark.parametrize(("key", "told"), [(UNDECODED, "not valid UTF-8$"), ("a\nb", r"^no row has the key 'a\\nb'; ")])
-def test_error_about_a_key_is_one_line(key: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "reported"), [(UNDECODED, "not valid UTF-8$"), ("a\nb", r"^no row has the key 'a\\nb'; ")]
+)
+def test_error_about_a_key_is_one_line(key: str, reported: str) -> None:
     """Regression: a byte that is not UTF-8 was an error of DuckDB, and a line end made two lines."""
     with duckdb.connect() as con:
         core_tables.create(con)
-        with pytest.raises(TraceError, match=told):
+        with pytest.raises(TraceError, match=reported):
             find_row(con, key)
 
 
