@@ -265,7 +265,8 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
         raise InputError(f"{in_the_way[0]}: is a file, but a folder is needed there; nothing was written")
     different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
     if different and not force:
-        others = f", as do {counted(len(different) - 1, 'more file')}" if len(different) > 1 else ""
+        number = len(different) - 1
+        others = f", as {'does' if number == 1 else 'do'} {counted(number, 'more file')}" if number else ""
         raise InputError(
             f"{folder / different[0]}: exists and differs from the {kind} file"
             f"{others}; nothing was written; --force overwrites existing files"

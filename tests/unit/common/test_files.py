@@ -290,7 +290,7 @@ def test_nothing_is_moved_if_a_file_is_where_a_folder_is_needed(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("more", "reported"), [(0, "new file; "), (1, "as do 1 more file; "), (2, "as do 2 more files; ")]
+    ("more", "reported"), [(0, "new file; "), (1, "as does 1 more file; "), (2, "as do 2 more files; ")]
 )
 def test_files_that_differ_are_counted(tmp_path: Path, more: int, reported: str) -> None:
     paths = [f"{number}.json" for number in range(more + 1)]
