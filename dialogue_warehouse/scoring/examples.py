@@ -14,7 +14,7 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
 
 DIALOGUES = 2
-"""Number of dialogues in an example."""
+"""Number of dialogues in an example; more if the metrics count none of so many."""
 
 
 def write_examples(
@@ -35,11 +35,24 @@ def write_examples(
         tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch,
     ):
         measuring = Measuring(con, scoring, split)
-        measuring.prepare(None, False, None, DIALOGUES)
-        measuring.read_gold()
+        _read_gold_that_counts(measuring)
         for form in scoring.forms:
             records = measuring.examples(form.name)
             between, around = ("\n", ("", "\n")) if form.suffix == ".jsonl" else (",\n", ("[\n", "\n]\n"))
             (Path(scratch) / names[form.name]).write_text(between.join(records).join(around), encoding="utf-8")
         files.move_all(Path(scratch), folder, list(names.values()), force, "written")
     return [folder / name for name in names.values()]
+
+
+def _read_gold_that_counts(measuring: Measuring) -> None:
+    """Read gold of the first dialogues, twice as many each time, until the metrics count one of them."""
+    most = DIALOGUES
+    while True:
+        measuring.prepare(None, False, None, most)
+        measuring.read_gold()
+        measuring.measure(only_totals=True)
+        if measuring.rows("select 1 from units where is_scored limit 1"):
+            return
+        if len(measuring.rows("from selected")) < most:
+            return
+        most *= 2

@@ -22,6 +22,7 @@ from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.scoring.comparing import MOST_EXACT, p_value
+from dialogue_warehouse.scoring.examples import write_examples
 from dialogue_warehouse.scoring.measuring import Measuring
 from dialogue_warehouse.scoring.running import Request, score_published
 from dialogue_warehouse.settings import Settings
@@ -238,6 +239,18 @@ def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Wr
 def test_each_form_of_predictions_has_an_example(corpus_id: str) -> None:
     scoring = load_scoring(corpus_id)
     assert all("as record" in scoring.example(form.name) for form in scoring.forms)
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_metrics_count_something_in_each_example(
+    sample_folder: Path, tmp_path: Path, corpus_id: str, split: str
+) -> None:
+    """Also where they leave out the first two dialogues, as for questions that no agent answers."""
+    paths = WarehousePaths(sample_folder)
+    for path in write_examples(paths, Settings(), corpus_id, split, tmp_path):
+        with score_published(paths, Settings(), Request(corpus_id, path, split)) as scores:
+            assert scores.con.execute("select 1 from scores.units where is_scored limit 1").fetchall()
 
 
 def test_results_are_kept_once_and_queried_with_the_warehouse(
