@@ -207,6 +207,8 @@ def _write_corpus(
                 for of_part in written.values():
                     counts.update(of_part)
                 stage.detail, stage.counts = counted(counts["examples"], "example"), dict(counts)
+                if counts["examples_too_long"]:
+                    stage.detail += f", {counted(counts['examples_too_long'], 'longer one')} left out"
             for part, of_part in written.items():
                 yield Exported(part.relative_to(scratch).as_posix(), of_part)
                 if file.copy:

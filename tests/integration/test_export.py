@@ -259,6 +259,17 @@ def test_longer_examples_are_left_out_and_counted(sample_folder: Path, tmp_path:
     assert max(lengths) <= 3002  # two characters for the text of an absent list
 
 
+def test_progress_says_how_many_longer_examples_are_left_out(sample_folder: Path, tmp_path: Path) -> None:
+    command = ("export", "--form", "chat", "--to", tmp_path, "--warehouse", sample_folder)
+    exported_all = run_command(*command)
+    short = run_command(*command, "--max-characters", "5", "--force")
+    assert (exported_all.returncode, short.returncode) == (0, 0)
+    assert "left out" not in exported_all.stderr
+    left_out = exported_all.stderr.count(" examples ")
+    assert left_out > 0
+    assert short.stderr.count(" longer ones left out") == left_out
+
+
 def test_selection_limits_the_export(sample_folder: Path, tmp_path: Path) -> None:
     selection = Selection(splits=("train",), sample=25, seed=3)
     write(sample_folder, tmp_path / "out", selection, ChatOptions())
