@@ -153,16 +153,24 @@ def _named(form: PredictionForm, raw: Any) -> str:
     """Return the dialogue and turn that a record names, for a message."""
     with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         record = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        texts = {key: bytes(record[key]).decode(errors="replace").strip('"') for key in form.place if key in record}
-        return "".join(f", {form.place[key]} {text[:NAMED_CHARACTERS]}" for key, text in texts.items())
+        texts = {key: _text_of(bytes(record[key])) for key in form.place if key in record}
+        return "".join(f", {form.place[key]} {text}" for key, text in texts.items())
     named = {word: _names(key, bytes(raw)) for key, word in form.place.items()}
     return "".join(f", {word} {names[0]}" for word, names in named.items() if names)
 
 
 def _names(key: str, text: bytes) -> list[str]:
     """Return the values of a key in a text that may be no JSON."""
-    found = re.findall(rb'"%b"\s*:\s*"?([^",}]*)' % key.encode(), text)
-    return [value.decode(errors="replace")[:NAMED_CHARACTERS] for value in found]
+    found = re.findall(rb'"%b"\s*:\s*("(?:[^"\\]|\\.)*"?|[^",}]*)' % key.encode(), text, re.DOTALL)
+    return [_text_of(value) for value in found]
+
+
+def _text_of(value: bytes) -> str:
+    """Return the beginning of the text that a JSON value means, or of the value as it is written."""
+    text = value.decode(errors="replace").strip('"')
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        text = msgspec.json.decode(value, type=str)
+    return text[:NAMED_CHARACTERS]
 
 
 BYTE = re.compile(r"\(byte (\d+)\)")

@@ -241,6 +241,20 @@ def test_each_form_of_predictions_has_an_example(corpus_id: str) -> None:
     assert all("as record" in scoring.example(form.name) for form in scoring.forms)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [lambda line: line[:-5], lambda line: line.replace('": {', '": 0.5, "x": {')],
+    ids=["cut off", "other type"],
+)
+def test_error_names_a_question_in_its_words(sample_folder: Path, tmp_path: Path, damage: Callable[[str], str]) -> None:
+    """A comma, a quotation mark and an escaped letter are parts of the name."""
+    question = 'Caf\u00e9 "Kyoto", please'
+    path = tmp_path / "damaged.jsonl"
+    path.write_text(damage(json.dumps({"question": question, "scores": {"alexa": 1.0}})), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"line 1, question {question}: "):
+        scored(sample_folder, "bbai", path)
+
+
 @pytest.mark.parametrize("corpus_id", CORPORA)
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_metrics_count_something_in_each_example(
