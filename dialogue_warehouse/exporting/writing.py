@@ -154,11 +154,11 @@ def _has_what_it_needs(form: Form, corpus: Corpus) -> bool:
 
 
 def _refuse_nothing(form: Form, selected: set[str]) -> None:
-    """Raise InputError if no selected corpus has what the form needs."""
+    """Raise InputError if no corpus of a selected dialogue has what the form needs."""
     having = [corpus.corpus_id for corpus in registry.load_corpora() if _has_what_it_needs(form, corpus)]
     if not selected & set(having):
         noun = Path(form.needs or "").stem
-        raise InputError(f"--form {form.name}: no selected corpus has {noun}; these have: {', '.join(having)}")
+        raise InputError(f"--form {form.name}: no selected dialogue is of a corpus with {noun}: {', '.join(having)}")
 
 
 @contextlib.contextmanager
