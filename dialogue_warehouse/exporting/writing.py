@@ -158,7 +158,7 @@ def _refuse_nothing(form: Form, selected: set[str]) -> None:
     having = [corpus.corpus_id for corpus in registry.load_corpora() if _has_what_it_needs(form, corpus)]
     if not selected & set(having):
         noun = Path(form.needs or "").stem
-        raise InputError(f"--form {form.name}: no selected dialogue is of a corpus with {noun}: {', '.join(having)}")
+        raise InputError(f"--form {form.name}: no selected dialogue has {noun}; only {', '.join(having)} has them")
 
 
 @contextlib.contextmanager

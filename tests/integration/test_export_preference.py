@@ -160,7 +160,7 @@ def test_corpus_without_preferences_is_named_and_its_values_are_dropped(sample_f
 def test_export_without_any_preferences_is_refused_and_writes_nothing(sample_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         write(sample_folder, tmp_path / "out", Selection(corpora=tuple(OTHERS)), PreferenceOptions())
-    expected = f"--form preference: no selected dialogue is of a corpus with preferences: {', '.join(CORPORA)}"
+    expected = f"--form preference: no selected dialogue has preferences; only {', '.join(CORPORA)} has them"
     assert str(refused.value) == expected
     assert not (tmp_path / "out").exists()
 
