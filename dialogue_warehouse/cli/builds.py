@@ -185,8 +185,8 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
     published = builds.published_build(paths)[0]
-    build_id = retention.find(paths, build_id) if build_id else published
-    base = retention.find(paths, base) if base else retention.one_before(paths, build_id)
+    build_id = retention.find(paths, build_id) if build_id is not None else published
+    base = retention.find(paths, base) if base is not None else retention.one_before(paths, build_id)
     found = changes.find(paths, base, build_id, settings)
     if as_json:
         import msgspec

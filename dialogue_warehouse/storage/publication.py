@@ -159,7 +159,7 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
     with ownership.exclusive(paths):
         mend(paths)
         before = builds.pointed_build(paths) or before
-        target = retention.find(paths, build_id) if build_id else retention.one_before(paths, before)
+        target = retention.find(paths, build_id) if build_id is not None else retention.one_before(paths, before)
         if target != before:
             damaged = [file for file in builds.damage(paths, target) if file != paths.published]
             if damaged:
@@ -181,7 +181,7 @@ def pin(paths: WarehousePaths, build_id: str | None = None, is_pinned: bool = Tr
     """Pin a build, by default the published one, so that it is never removed; or unpin it. Returns its id."""
     published = builds.published_build(paths)[0]
     with ownership.exclusive(paths):
-        target = retention.find(paths, build_id or published)
+        target = retention.find(paths, published if build_id is None else build_id)
         manifest = structs.replace(builds.read_manifest(paths, target), is_pinned=is_pinned)
         files.write_atomically(paths.build_manifest(target), builds.encode_manifest(manifest))
     return target

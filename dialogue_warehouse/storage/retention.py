@@ -29,13 +29,12 @@ def kept_builds(paths: WarehousePaths) -> list[str]:
 def find(paths: WarehousePaths, build_id: str) -> str:
     """Return the kept build with this id, or the only one that begins with it. Raises InputError."""
     found = [name for name in kept_builds(paths) if name == build_id] or [
-        name for name in kept_builds(paths) if name.startswith(build_id)
+        name for name in kept_builds(paths) if build_id and name.startswith(build_id)
     ]
     if len(found) != 1:
         there = ", ".join(reversed(kept_builds(paths))) or "none"
-        raise InputError(
-            f"{build_id}: {'matches more than one kept build' if found else 'is not a kept build'}; kept are {there}"
-        )
+        wrong = "matches more than one kept build" if found else "is not a kept build"
+        raise InputError(f"{build_id or repr(build_id)}: {wrong}; kept are {there}")
     return found[0]
 
 
@@ -44,7 +43,7 @@ def one_before(paths: WarehousePaths, build_id: str) -> str:
     names = kept_builds(paths)
     place = names.index(build_id)
     if place == 0:
-        raise InputError(f"build {build_id} is the oldest of the kept builds, so there is none to go back to")
+        raise InputError(f"build {build_id} is the oldest of the kept builds, so there is none before it")
     return names[place - 1]
 
 

@@ -275,7 +275,7 @@ def test_command_compares_the_published_build_with_the_one_before(paths: Warehou
     alone = run_command("diff", "--warehouse", paths.root)
     assert (alone.returncode, alone.stderr) == (
         2,
-        f"error: build {published} is the oldest of the kept builds, so there is none to go back to\n",
+        f"error: build {published} is the oldest of the kept builds, so there is none before it\n",
     )
     (gone,) = first_keys(paths, 1)
     alter(paths, f"delete from core.fct_turns where turn_key = '{gone}'")

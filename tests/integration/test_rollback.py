@@ -54,6 +54,7 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
     ("named", "reported"),
     [
         ("2026", "2026: matches more than one kept build; kept are 20260103T"),
+        ("", "'': is not a kept build; kept are 20260103T"),
         ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; kept are 20260103T"),
     ],
 )
@@ -144,7 +145,7 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     alone = run_command("rollback", "--warehouse", folder)
     assert (alone.returncode, alone.stderr) == (
         2,
-        f"error: build {first} is the oldest of the kept builds, so there is none to go back to\n",
+        f"error: build {first} is the oldest of the kept builds, so there is none before it\n",
     )
     make_build(WarehousePaths(folder), BUILDS[0])
     back = run_command("rollback", "--warehouse", folder)
