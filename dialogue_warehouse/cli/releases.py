@@ -74,9 +74,11 @@ def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     """
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.corpora import registry
+    from dialogue_warehouse.storage import ownership
     from pipelines.ingestion import simulating
 
     settings = Settings.from_environment(**options)
+    ownership.refuse_owned(to)
     corpora = tuple(corpus.corpus_id for corpus in registry.load_corpora(settings.only))
     with Reporter(quiet=False).stage("simulate", f"scale {scale:g}") as stage:
         written = simulating.simulate(to, scale, seed, corpora, settings.processes)

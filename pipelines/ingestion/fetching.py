@@ -213,6 +213,8 @@ def fetch(settings: Settings, to: Path, watcher: FetchDisplay) -> list[Result]:
         if to.is_symlink():
             raise InputError(f"{to}: is a link, and links inside a warehouse are not followed; pass its target to --to")
         ownership.claim(paths)
+    elif os.path.realpath(to) != os.path.realpath(paths.landing):
+        ownership.refuse_owned(to)
     with hold_folder(to):
         watcher.start(wanted)
         return fetch_files(wanted, settings, watcher)

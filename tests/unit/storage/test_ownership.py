@@ -225,6 +225,8 @@ def test_folder_inside_a_warehouse_is_rejected(tmp_path: Path) -> None:
         ("restore", "--corpus", "sgd"),
         ("export", "--form", "chat"),
         ("score", "--corpus", "sgd", "--example"),
+        ("simulate",),
+        ("fetch", "--corpora", "bbai"),
     ):
         option = () if arguments[-1] == "--example" else ("--to",)
         assert main([*arguments, *option, str(paths.raw / "x"), "--warehouse", str(paths.root)]) == 2
