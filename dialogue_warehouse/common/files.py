@@ -59,6 +59,13 @@ def read_regular(path: Path, largest: int = LARGEST_FILE) -> bytes:
         return read_open(stream, largest)
 
 
+def refuse_no_folder(folder: Path, advice: str = "") -> None:
+    """Raise InputError if there is no folder at this path. `advice` follows the words of a missing one."""
+    if folder.is_dir():
+        return
+    raise InputError(f"{folder}: is not a folder" if folder.exists() else f"{folder}: no such folder{advice}")
+
+
 def _refuse_others(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         kind = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL

@@ -78,6 +78,7 @@ def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified
     """Compare the files of the published build; the results are also stored beside the build."""
     build_id, database = builds.published_build(paths)
     source = settings.source or builds.source_of(paths, build_id)
+    files.refuse_no_folder(source, "; --source FOLDER names the folder with the releases")
     built = builds.read_manifest(paths, build_id)
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built.corpora]
     results = list(verify_database(database, source, corpora, settings, places_of(built.files)))

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from dialogue_warehouse.common.database import GLOB_CHARACTERS
+from dialogue_warehouse.common.files import refuse_no_folder
 from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
@@ -231,14 +232,14 @@ def check_input(source: Source) -> None:
     ownership.refuse_foreign(paths)
     session.check_engine(settings)
     corpora = registry.load_corpora(settings.only)
+    registry.load_corpora(settings.refresh)
     if settings.form != RELEASE_FORM:
         _check_form(source, corpora)
         return
     if settings.source is None:
         return
     download = f"`{command('fetch', '--to', settings.source)}` downloads the releases"
-    if not settings.source.is_dir():
-        raise InputError(f"{settings.source}: no such folder ({download})")
+    refuse_no_folder(settings.source, f" ({download})")
     if not any(release.files for release in source.releases()):
         raise InputError(f"{settings.source}: {_why_nothing_is_read(settings.source, source, corpora, download)}")
 
@@ -298,8 +299,7 @@ def _check_form(source: Source, corpora: tuple[Corpus, ...]) -> None:
         raise InputError(f"{settings.form}: no form of {', '.join(corpus.corpus_id for corpus in corpora)}")
     if settings.source is None:
         raise InputError(f"--form {settings.form} reads a --source with {', '.join(datasets)}")
-    if not settings.source.is_dir():
-        raise InputError(f"{settings.source}: no such folder")
+    refuse_no_folder(settings.source)
     if not any(release.files for release in source.releases()):
         parent = settings.source.parent
         if any(form and form.dataset == settings.source.name for form in forms.values()):

@@ -147,6 +147,21 @@ def test_build_whose_file_is_gone_is_one_line_and_status_2(tmp_path: Path, comma
     assert f"{tmp_path / 'builds' / '20260101T000000000000Z.duckdb'} is missing" in completed.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "reported"), [("nowhere", "no such folder; --source FOLDER"), ("file", "is not a folder")]
+)
+def test_verify_without_its_source_is_one_line_and_status_2(
+    awkward_folder: Path, tmp_path: Path, name: str, reported: str
+) -> None:
+    (tmp_path / "file").touch()
+    kept = {path: path.read_bytes() for path in awkward_folder.glob("builds/*.restorations.json")}
+    completed = run_command("verify", "--warehouse", awkward_folder, DIALOGUE_SOURCE=str(tmp_path / name))
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert len(completed.stderr.splitlines()) == 1
+    assert completed.stderr.startswith(f"error: {tmp_path / name}: {reported}")
+    assert kept == {path: path.read_bytes() for path in awkward_folder.glob("builds/*.restorations.json")}
+
+
 def test_verify_names_a_changed_source_and_ends_with_1(
     awkward_folder: Path, awkward_releases: Path, tmp_path: Path
 ) -> None:

@@ -200,3 +200,18 @@ def test_checks_are_made_once_and_a_refusal_is_repeated(paths, tmp_path, monkeyp
         refused.check()
     assert again.value is first.value
     assert made == [session.source, refused.source]
+
+
+def test_file_in_place_of_the_source_is_not_called_missing(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    (tmp_path / "file").touch()
+    for form in ("release", "huggingface"):
+        with pytest.raises(InputError, match=r"/file: is not a folder$"):
+            check_input(Source(settings(paths, tmp_path / "file", form=form), paths))
+
+
+def test_unknown_corpus_to_read_again_is_rejected(tmp_path: Path) -> None:
+    """Regression: a build of the sample ignored it, and read nothing again."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    with pytest.raises(InputError, match=r"^nowhere: no such corpus; there are "):
+        check_input(Source(settings(paths, None, refresh=("nowhere",)), paths))
