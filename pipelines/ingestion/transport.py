@@ -173,9 +173,9 @@ def _followed(url: str, location: str) -> str:
 def _copy(url: str, begin: Begin, offset: int) -> Head:
     """Receive a file of a folder."""
     path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(url).path))
-    if not path.is_file():
-        raise UnavailableError("the mirror has no such file")
     try:
+        if not path.is_file():
+            raise UnavailableError("the mirror has no such file")
         stream = path.open("rb")
     except OSError as error:
         raise UnavailableError(f"cannot be read at the mirror: {error.strerror}") from error

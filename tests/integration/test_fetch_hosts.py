@@ -249,5 +249,7 @@ def test_mirror_may_be_a_folder(tmp_path):
         (tmp_path / "part" / "demo" / "a.part").write_bytes(beginning)
         assert fetched(tmp_path / "part", file, settings) == CONTENT
     assert refused(tmp_path / "bad", replace(file, path="b"), settings) == "the mirror has no such file"
+    unreadable = replace(QUICK, mirror=(disk / ("a" * 300)).as_uri())
+    assert refused(tmp_path / "bad", file, unreadable) == "cannot be read at the mirror: File name too long"
     os.mkfifo(disk / "demo" / "pipe")
     assert refused(tmp_path / "bad", replace(file, path="pipe"), settings) == "the mirror has no such file"
