@@ -101,7 +101,9 @@ def model_of(name: str, entity: str, clone: Path = CLONE) -> str:
 
 
 def _refuse_name(name: str, clone: Path) -> None:
-    if not NAME.fullmatch(name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise InputError(f"'{name}' cannot be the name of a corpus: it is a word of Python, choose another one")
+    if not NAME.fullmatch(name):
         raise InputError(
             f"'{name}' cannot be the name of a corpus: use 2 to 30 lower-case letters and digits, a letter first"
         )

@@ -107,11 +107,16 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
 
 @pytest.mark.parametrize(
     "name",
-    ["Newcorpus", "newcorpus-1", "newcorpus_2", "2corpora", "", "t", "class", "../newcorpus", "t" * 31, "corpûs"],
+    ["Newcorpus", "newcorpus-1", "newcorpus_2", "2corpora", "", "t", "../newcorpus", "t" * 31, "corpûs"],
 )
 def test_invalid_name_of_a_package_or_table_is_rejected(clone: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be the name of a corpus: use 2 to 30 lower-case letters"):
         starting.start_corpus(name, None, clone)
+
+
+def test_word_of_python_is_rejected_with_this_reason(clone: Path) -> None:
+    with pytest.raises(InputError, match="'class' cannot be the name of a corpus: it is a word of Python"):
+        starting.start_corpus("class", None, clone)
 
 
 @pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
