@@ -46,7 +46,7 @@ def load_corpus(corpus_id: str) -> Corpus:
     """Read the folder of a corpus. Raises CorpusError when a file or a fact is missing."""
     folder = corpus_folder(corpus_id)
     if not corpus_id.isidentifier() or not folder.is_dir():  # a path could lead to another folder
-        raise CorpusError(f"{corpus_id}: no such corpus; there are {', '.join(corpus_ids())}")
+        raise CorpusError(f"{corpus_id or repr(corpus_id)}: no such corpus; there are {', '.join(corpus_ids())}")
     lacking = problems(folder)
     if lacking:
         raise CorpusError("; ".join(lacking))

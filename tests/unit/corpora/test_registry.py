@@ -78,5 +78,6 @@ def test_kinds_of_goals_are_the_terms_of_the_models_and_of_the_page() -> None:
 @pytest.mark.parametrize("name", ["", ".", "../corpora/sgd", "sgd/", "nope"])
 def test_name_of_another_folder_is_rejected(name: str) -> None:
     """Regression: a path to a folder was read as a corpus."""
-    with pytest.raises(registry.CorpusError, match=r"no such corpus; there are [^\n]*sgd"):
+    named = re.escape(name or repr(name))
+    with pytest.raises(registry.CorpusError, match=rf"^{named}: no such corpus; there are [^\n]*sgd"):
         registry.load_corpus(name)
