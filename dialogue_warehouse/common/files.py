@@ -60,10 +60,11 @@ def read_regular(path: Path, largest: int = LARGEST_FILE) -> bytes:
 
 
 def refuse_no_folder(folder: Path, advice: str = "") -> None:
-    """Raise InputError if there is no folder at this path. `advice` follows the words of a missing one."""
-    if folder.is_dir():
-        return
-    raise InputError(f"{folder}: is not a folder" if folder.exists() else f"{folder}: no such folder{advice}")
+    """Raise InputError if no folder that can be read is at this path. `advice` follows the words of a missing one."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is not a folder" if folder.exists() else f"{folder}: no such folder{advice}")
+    if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+        raise InputError(f"{folder}: {os.strerror(errno.EACCES)}")
 
 
 def _refuse_others(path: Path, found: os.stat_result) -> None:

@@ -326,3 +326,15 @@ def test_nothing_is_moved_if_a_folder_cannot_be_written(open_folder: Path) -> No
     with pytest.raises(InputError, match=r"folder/b: Permission denied; nothing was written$"):
         files.move_all(open_folder / "scratch", open_folder / "folder", paths, False, "new")
     assert not [path for path in (open_folder / "folder").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444, 0o111])
+def test_folder_that_cannot_be_read_is_refused(open_folder: Path, mode: int) -> None:
+    """Regression: a build named a file that is not there."""
+    closed = open_folder / "closed"
+    closed.mkdir()
+    files.refuse_no_folder(closed)
+    closed.chmod(mode)
+    with pytest.raises(InputError, match=r"/closed: Permission denied$"):
+        files.refuse_no_folder(closed)
+    closed.chmod(0o777)
