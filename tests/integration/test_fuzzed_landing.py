@@ -109,9 +109,9 @@ class Fuzz:
         parquet = self.folder / "raw" / landed.parquet
         assert pq.read_metadata(parquet).num_rows == landed.record_count - len(landed.quarantine)
         parquet.unlink()
-        for reported in (*landed.quarantine, *landed.extras):
-            for text in reported.values():
-                str(text).encode()
+        for row in (*landed.quarantine, *landed.extras):
+            for value in row.values():
+                str(value).encode()
         refused = {record["record_pointer"]: record["value"] for record in landed.quarantine}
         try:
             found = dict(records_of(entity, text))
