@@ -74,8 +74,7 @@ def concerns(item: pytest.Item, corpus_id: str) -> bool:
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than processors, since many tests wait for a server, a browser or a lock; at most five.
 
-    A process and what its tests start need up to two gigabytes. On two processors, three processes take 28 minutes for
-    all tests, where two take 35.
+    On two processors, all tests took 28 minutes with three processes, and about 35 with two.
     """
     return min(os.cpu_count() or 1, 4) + 1
 

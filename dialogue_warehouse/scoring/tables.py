@@ -21,8 +21,7 @@ STORAGE = "v1.5.0"
 
 def refuse_place(file: Path) -> None:
     """Raise InputError for a path at which no file of results can be."""
-    if (warehouse := ownership.warehouse_of(file)) is not None:
-        raise InputError(f"{file} belongs to the warehouse {warehouse}: choose a path outside of it")
+    ownership.refuse_owned(file)
     if file.is_dir() or not file.parent.is_dir():
         raise InputError(f"{file}: is a folder, or its folder does not exist")
 

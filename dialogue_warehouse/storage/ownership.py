@@ -105,10 +105,10 @@ def warehouse_of(file: Path) -> Path | None:
     return None
 
 
-def refuse_owned(folder: Path) -> None:
-    """Raise InputError for a folder inside a warehouse, which only a build may write."""
-    if (warehouse := warehouse_of(folder)) is not None:
-        raise InputError(f"{folder} belongs to the warehouse {warehouse}: choose a folder outside of it")
+def refuse_owned(path: Path) -> None:
+    """Raise InputError for a path inside a warehouse, to which only a build may write."""
+    if (warehouse := warehouse_of(path)) is not None:
+        raise InputError(f"{path} belongs to the warehouse {warehouse}: choose a path outside of it")
 
 
 def _home() -> Path | None:

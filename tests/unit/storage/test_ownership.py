@@ -218,7 +218,7 @@ def test_warehouse_of_a_file_is_found(tmp_path: Path) -> None:
 def test_folder_inside_a_warehouse_is_rejected(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
-    with pytest.raises(InputError, match=r"sample/sgd belongs to the warehouse [^\n]*: choose a folder outside of it$"):
+    with pytest.raises(InputError, match=r"sample/sgd belongs to the warehouse [^\n]*: choose a path outside of it$"):
         ownership.refuse_owned(paths.sample / "sgd")
     ownership.refuse_owned(tmp_path / "training")
     for arguments in (
