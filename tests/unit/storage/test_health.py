@@ -124,11 +124,11 @@ def test_damaged_time_of_a_check_counts_as_none(paths: WarehousePaths, content: 
 
 def test_source_that_is_not_checked_is_overdue(paths: WarehousePaths) -> None:
     checked.record_check(paths)
-    assert health.overdue(paths, 48, NOW + timedelta(hours=47)) is None
-    problem = health.overdue(paths, 48, NOW + timedelta(hours=49))
-    assert problem is not None
     last = checked.last_check(paths)
     assert last is not None
+    assert health.overdue(paths, 48, last + timedelta(hours=47)) is None
+    problem = health.overdue(paths, 48, last + timedelta(hours=49))
+    assert problem is not None
     assert problem.text == f"no check of the source has finished since {last.isoformat()}"
     assert problem.kind == "no_check"
 
