@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,8 @@ PYTEST = ("-m", "pytest", "-n", "0")
 """Run in one process: the tests that run this already use all processors."""
 IN_ONE_PROCESS = {"PYTEST_ADDOPTS": " ".join(PYTEST[2:])}
 """Variable for a command that starts pytest: each further process would collect all tests by itself."""
+AT_FIRST = {"PYTEST_ADDOPTS": "--exitfirst"}
+"""Variable for a command that starts pytest: it ends with the first test that fails."""
 LAWS = (*PYTEST, "tests/unit/test_architecture.py", "-k", "conformed_model")
 CHECK = ("-m", "dialogue_warehouse", "check-corpus", NAME, "--no-tests")
 NO_TEST = {"PYTEST_ADDOPTS": "--markers"}
@@ -194,11 +196,14 @@ def test_every_check_of_the_corpus_passes_and_only_the_copied_text_is_left_to_do
         assert f"  {FOLDER}/{piece}:1: text of hotline" in checked.stdout
 
 
-def test_tests_that_compare_all_corpora_pass(clone: Path) -> None:
-    """They know the answers for some corpora only, and must not expect one of the new corpus."""
+def test_tests_that_compare_all_corpora_pass(clone: Path, tmp_path: Path) -> None:
+    """They know the answers for some corpora only, and must not expect one of the new corpus.
+
+    The real data are left out: there are none of the new corpus.
+    """
     modules = ("test_analytics", "test_analyst_queries", "test_dictionary")
     of_all = [*(f"tests/integration/{module}.py" for module in modules), "tests/unit/expectations/test_audit.py"]
-    checked = run(clone, *PYTEST, *of_all, "tests/unit/test_documents.py")
+    checked = run(clone, *PYTEST, *of_all, "tests/unit/test_documents.py", DIALOGUE_CORPORA=str(tmp_path / "none"))
     assert checked.returncode == 0, checked.stdout[-4000:]
 
 
@@ -325,11 +330,22 @@ def test_lint_passes(clone: Path) -> None:
 def test_missing_piece_is_named(clone: Path, piece: str) -> None:
     command, named = MISSING[piece]
     with without(clone / piece):
-        checked = run(clone, *command)
-        is_named = f"{piece} is missing" in (checked.stdout if command == CHECK else check(clone))
+        checked = run(clone, *command, **AT_FIRST)
     assert checked.returncode != 0
     assert named in checked.stdout + checked.stderr
-    assert is_named == (piece in NAMED_BY_FILES)
+
+
+@pytest.mark.parametrize("of_tests", [False, True], ids=["corpus", "fixtures"])
+def test_check_names_all_missing_pieces_at_once(clone: Path, of_tests: bool) -> None:
+    """Those of the tests only if the others are there."""
+    missing = [piece for piece in NAMED_BY_FILES if piece.startswith(FIXTURES) == of_tests]
+    assert len(missing) > 3
+    with ExitStack() as removed:
+        for piece in missing:
+            removed.enter_context(without(clone / piece))
+        checked = check(clone)
+    assert [piece for piece in missing if f"  {piece} is missing\n" not in checked] == []
+    assert checked.count(" is missing\n") == len(missing)
 
 
 def test_missing_entry_is_named(clone: Path) -> None:
