@@ -387,6 +387,7 @@ def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
 
 ATTEMPTS = 5
 """Maximum number of attempts to read a file that changes while it is read."""
+BROKEN_LINK = "is a broken link; mount the disk that it leads to, or put the file in its place"
 TICK = 20_000_000
 """Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 
@@ -421,7 +422,8 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
                 before = _settled(stream.fileno())
                 data = read_open(stream)
         except OSError as error:
-            raise LandingError(f"{where}: {error.strerror}") from error
+            is_broken = isinstance(error, FileNotFoundError) and file.is_symlink()
+            raise LandingError(f"{where}: {BROKEN_LINK if is_broken else error.strerror}") from error
         if state_of(file) == before and len(data) == before.size:
             return data, before
     raise LandingError(f"{where}: changed while it was read")
