@@ -21,7 +21,7 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import counted, first_line
 from dialogue_warehouse.releases.file_kinds import GZIP, other_kind, refusal
 from dialogue_warehouse.releases.records import LandingError
-from dialogue_warehouse.releases.source_tree import MARKER, is_in_generated
+from dialogue_warehouse.releases.source_tree import is_in_generated
 
 PIECE = 2**20
 """Maximum number of bytes that are unpacked or decoded at a time."""
@@ -168,18 +168,11 @@ VERIFIED, MISMATCH, UNLISTED, SIMULATED = "verified", "mismatch", "unlisted", "s
 def verification_of(corpus: Corpus, source: Path, path: str, found_as: str | None, data: bytes, sha256: str) -> str:
     """Compare a file's bytes with the checksum in source.toml: `simulated`, `unlisted`, `verified` or `mismatch`.
 
-    Raises LandingError for a published file among generated ones: real data would be called generated.
+    Every file of a folder of generated ones is simulated, whatever its checksum is.
     """
-    compared = compare_with_listed(corpus, path, data, sha256)
-    if not is_in_generated(source, found_as or path):
-        return compared
-    if compared == VERIFIED:
-        raise LandingError(
-            f"{corpus.corpus_id}/{path}: is the published file, and {MARKER} in its folder says that the files there "
-            f"are generated: keep generated and published files in separate folders, or remove {MARKER} if all of the "
-            "files are published ones"
-        )
-    return SIMULATED
+    if is_in_generated(source, found_as or path):
+        return SIMULATED
+    return compare_with_listed(corpus, path, data, sha256)
 
 
 def compare_with_listed(corpus: Corpus, path: str, data: bytes, sha256: str) -> str:

@@ -143,7 +143,7 @@ def test_listed_checksum_of_an_archive_says_nothing_about_its_text(tmp_path: Pat
 
 def test_generated_release_in_the_publishers_layout_is_generated(tmp_path: Path) -> None:
     """Its marker is moved with its files, so that they do not count as real ones."""
-    write(tmp_path, "data/names.json", ALL, text=TEXT + b" ")
+    write(tmp_path, "data/names.json", ALL)
     write(tmp_path, "data/SIMULATED.json", text=b'{"scale": 0.5, "seed": 1}')
     release = finding.find_release(CORPUS, tmp_path)
     assert release.marked == release.folder / "data"
