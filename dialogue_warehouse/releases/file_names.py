@@ -157,7 +157,8 @@ def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
     """Yield regular expressions for the folders around a file: the end of its URL, or a clone of the repository.
 
     `host/owner/repository/<commit>/data/a.json` gives `data/`, `<commit>/data/` and so on, and `repository/data/`, with
-    a branch or commit after the name of the repository, as in an archive of it.
+    a branch or commit after the name of the repository, as in an archive of it. Some programs unpack such an archive
+    into one more folder of the same name.
     """
     parts = _address(file)
     for first in range(len(parts)):
@@ -165,7 +166,7 @@ def _publisher_folders(corpus: Corpus, file: SourceFile) -> Iterator[str]:
     if corpus.release in parts[1:]:
         at = parts.index(corpus.release)
         inner = "".join(f"{part}/" for part in parts[at + 1 :])
-        yield rf"{re.escape(parts[at - 1])}(?:-[\w.-]+)?/{re.escape(inner)}"
+        yield rf"(?:{re.escape(parts[at - 1])}(?:-[\w.-]+)?/){{1,2}}{re.escape(inner)}"
 
 
 def _address(file: SourceFile) -> list[str]:

@@ -59,7 +59,7 @@ def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> 
         if name not in found:
             return f"column {below(place, name)} is missing"
         if name not in wanted:
-            return f"column {below(place, name)} is unknown"
+            return f"column {below(place, name)} is unknown: remove it from the file"
         if found.count(name) > 1:
             return f"column {below(place, name)} occurs twice"
     return None

@@ -346,7 +346,7 @@ def _take_apart(entity: Entity, where: str, text: bytes) -> tuple[list[str] | No
                 return None, _entries(text, found)
             case Container.SPLITS:
                 parts = {str(part.key): members(text, "[", part.start)[0] for part in found}
-                _refuse_parts(where, [str(part.key) for part in found])
+                _refuse_parts(where, text, found)
                 return list(parts), _parts(text, parts)
             case _:
                 return None, iter([Record(0, None, "", text.strip())])
@@ -369,13 +369,17 @@ def _entries(text: bytes, found: list[Member]) -> Iterator[Record]:
         yield Record(index, key, f"/{pointer_token(key)}", text[member.start : member.end], refused=refused)
 
 
-def _refuse_parts(where: str, parts: list[str]) -> None:
+def _refuse_parts(where: str, text: bytes, found: list[Member]) -> None:
     """Raise LandingError for a repeated part, or one whose name cannot be stored."""
-    for position, part in enumerate(parts):
-        if shown(part) != part:
-            raise LandingError(f"{where}: the key '{shown(part)}' has half a surrogate pair")
-        if part in parts[:position]:
-            raise LandingError(f"{where}: the key '{part}' occurs twice")
+    seen: set[str] = set()
+    for part in found:
+        key = str(part.key)
+        if key not in seen and shown(key) == key:
+            seen.add(key)
+            continue
+        what = "occurs twice" if key in seen else "has half a surrogate pair"
+        advice = f"at {place_of(text, part.start)}: repair it, or download it again"
+        raise LandingError(f"{where}: the key '{shown(key)}' {what}, {advice}")
 
 
 def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
@@ -387,6 +391,7 @@ def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
 
 ATTEMPTS = 5
 """Maximum number of attempts to read a file that changes while it is read."""
+BROKEN_LINK = "is a broken link; mount the disk that it leads to, or put the file in its place"
 TICK = 20_000_000
 """Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 
@@ -421,7 +426,8 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
                 before = _settled(stream.fileno())
                 data = read_open(stream)
         except OSError as error:
-            raise LandingError(f"{where}: {error.strerror}") from error
+            is_broken = isinstance(error, FileNotFoundError) and file.is_symlink()
+            raise LandingError(f"{where}: {BROKEN_LINK if is_broken else error.strerror}") from error
         if state_of(file) == before and len(data) == before.size:
             return data, before
     raise LandingError(f"{where}: changed while it was read")

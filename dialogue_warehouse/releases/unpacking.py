@@ -168,11 +168,19 @@ VERIFIED, MISMATCH, UNLISTED, SIMULATED = "verified", "mismatch", "unlisted", "s
 def verification_of(corpus: Corpus, source: Path, path: str, found_as: str | None, data: bytes, sha256: str) -> str:
     """Compare a file's bytes with the checksum in source.toml: `simulated`, `unlisted`, `verified` or `mismatch`.
 
-    The listed checksum of a plain file is that of its text, even if the file is compressed at the source. The checksum
-    of a gzip archive cannot verify its text, because one text can be compressed in many ways.
+    Every file of a folder of generated ones is simulated, whatever its checksum is.
     """
     if is_in_generated(source, found_as or path):
         return SIMULATED
+    return compare_with_listed(corpus, path, data, sha256)
+
+
+def compare_with_listed(corpus: Corpus, path: str, data: bytes, sha256: str) -> str:
+    """Compare a file's bytes with the checksum in source.toml: `unlisted`, `verified` or `mismatch`.
+
+    The listed checksum of a plain file is that of its text, even if the file is compressed at the source. The checksum
+    of a gzip archive cannot verify its text, because one text can be compressed in many ways.
+    """
     listed = corpus.listed(path)
     if listed is None or not (listed.sha256 or listed.git_blob_sha1):
         return UNLISTED

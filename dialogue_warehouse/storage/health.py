@@ -123,9 +123,9 @@ def _is_locked(paths: WarehousePaths) -> bool:
 
 
 def _is_before(moment: str | None, other: str) -> bool:
-    """Tell if a time is before another one; no if either is unknown."""
+    """Tell if a time is before the second of another one; no if either is unknown. Some times have whole seconds."""
     first, second = _moment(moment), _moment(other)
-    return first is not None and second is not None and first < second
+    return first is not None and second is not None and first < second.replace(microsecond=0)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.processes import can_share
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.generation import PlannedFile, simulator
@@ -20,6 +21,7 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError, naming
 from dialogue_warehouse.releases import source_tree
 from dialogue_warehouse.releases.source_tree import UNFINISHED
+from dialogue_warehouse.releases.unpacking import VERIFIED, compare_with_listed, sha256_of
 
 SAMPLE_SCALE = 0.01
 """The scale of the embedded sample: small, but with each awkward case in it."""
@@ -95,7 +97,18 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
     """Tell if a simulation writes this file: one of the release, the marker, or an unfinished one."""
     name = path.relative_to(folder).as_posix().removesuffix(UNFINISHED)
-    return not path.is_symlink() and (name == source_tree.MARKER or corpus.entity_of(name) is not None)
+    if path.is_symlink():
+        return False
+    return name == source_tree.MARKER or (corpus.entity_of(name) is not None and not _is_published(corpus, name, path))
+
+
+def _is_published(corpus: Corpus, name: str, path: Path) -> bool:
+    """Tell if a file is the publisher's, put in the place of a generated one."""
+    listed = corpus.listed(name)
+    if listed is None or not path.is_file() or listed.bytes not in (None, path.stat().st_size):
+        return False
+    data = read_regular(path)
+    return compare_with_listed(corpus, name, data, sha256_of(data)) == VERIFIED
 
 
 def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:

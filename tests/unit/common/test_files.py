@@ -20,7 +20,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import LARGEST_FILE, read_regular, replacing, write_atomically, write_table
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import records, source_tree
-from dialogue_warehouse.releases.records import LandingError, read_settled
+from dialogue_warehouse.releases.records import BROKEN_LINK, LandingError, read_settled
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, landed
@@ -56,7 +56,7 @@ PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (lambda path: path.mkdir(), "not a regular file"),
     "zeros without end": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
     "terminal": (lambda path: path.symlink_to("/dev/tty"), "not a regular file|No such device or address"),
-    "link to nothing": (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
+    "link to nothing": (lambda path: path.symlink_to("nowhere"), BROKEN_LINK),
     "5 GiB": (sparse, TOO_LARGE),
 }
 

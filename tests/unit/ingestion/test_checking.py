@@ -137,8 +137,14 @@ def test_record_with_a_repeated_key_is_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b'{"train": [], "train": []}', "the key 'train' occurs twice"),
-        (rb'{"\ud83d": []}', r"the key '\ud83d' has half a surrogate pair"),
+        (
+            b'{"train": [], "train": []}',
+            "the key 'train' occurs twice, at byte 23, line 1, column 24: repair it, or download it again",
+        ),
+        (
+            rb'{"\ud83d": []}',
+            r"the key '\ud83d' has half a surrogate pair, at byte 11, line 1, column 12: repair it, or download it again",
+        ),
         (
             rb'{"train": [], "dev": "\ud83d"}',
             "expected `[` at byte 21, line 1, column 22: repair it, or download it again",

@@ -7,15 +7,17 @@ import gzip
 import hashlib
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.release import Container, Entity
+from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases.source_tree import MARKER
+from dialogue_warehouse.releases.unpacking import sha256_of
 from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests.unit.plans import plan_of
 
@@ -116,6 +118,21 @@ def test_folder_with_other_files_is_rejected(tmp_path):
     kept.write_text("{}")
     with pytest.raises(InputError, match="not generated"):
         simulate(tmp_path, SAMPLE_SCALE, corpora=("bbai",))
+    assert kept.read_text() == "{}"
+
+
+@pytest.mark.parametrize("known", ["sha256", "git_blob_sha1"])
+def test_published_file_among_generated_ones_is_kept(tmp_path, monkeypatch, known):
+    """Regression: a file of the publisher that was put over a generated one was removed by the next simulation."""
+    kept = tmp_path / "bbai" / "test.json"
+    simulate(tmp_path, 0.002, corpora=("bbai",))
+    kept.write_text("{}")
+    digest = {"sha256": sha256_of(b"{}"), "git_blob_sha1": hashlib.sha1(b"blob 2\0{}").hexdigest()}
+    corpus = registry.load_corpus("bbai")
+    listed = SourceFile("test.json", "http://x", **{known: digest[known]})
+    monkeypatch.setattr(registry, "load_corpus", lambda _: replace(corpus, files=(listed,)))
+    with pytest.raises(InputError, match=r"not generated, such as .*test\.json"):
+        simulate(tmp_path, 0.002, corpora=("bbai",))
     assert kept.read_text() == "{}"
 
 

@@ -30,10 +30,12 @@ NEAR = {
     "repository/data/names.json": NAMES,
     "repository-main/data/names.json.gz": NAMES,
     "repository-0123abcd/data/all_v1.1.json": ALL,
+    "repository-main/repository-main/data/names.json": NAMES,
     "raw.example.com/owner/repository/0123abcd/data/names.json": NAMES,
 }
 FAR = (
     "repository/names.json",
+    "repository/repository/repository/data/names.json",
     "other/data/names.json",
     "names.json.gz.gz",
     "all_v1.2.json.gz",

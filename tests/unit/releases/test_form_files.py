@@ -163,7 +163,7 @@ def test_row_that_cannot_be_converted_is_quarantined_as_a_whole(
     ("name", "of", "message"),
     [
         ("agents", None, "column agents is missing"),
-        ("more", pa.int32(), "column more is unknown"),
+        ("more", pa.int32(), "column more is unknown: remove it from the file"),
         ("outcome_reward", pa.string(), "column outcome_reward is string, not int32"),
         ("outcome_reward", pa.bool_(), "column outcome_reward is bool, not int32"),
         ("outcome_reward", pa.timestamp("us", tz="Nowhere/Nothing"), "outcome_reward is timestamp[us, tz=Nowhere"),
@@ -195,7 +195,7 @@ def test_bytes_that_are_not_parquet_are_rejected() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (lines(FRIENDS, {**FRIENDS, "more": 1}), "line 2: column more is unknown"),
+        (lines(FRIENDS, {**FRIENDS, "more": 1}), "line 2: column more is unknown: remove it from the file"),
         (lines({key: FRIENDS[key] for key in FRIENDS if key != "uuid"}), "line 1: column uuid is missing"),
         (lines(changed(FRIENDS, "outcome_reward", 1.5)), "line 1: column outcome_reward has 1.5, which is not int32"),
         (lines(changed(FRIENDS, "outcome_reward", 2**31)), "outcome_reward has 2147483648, which is not int32"),

@@ -234,7 +234,7 @@ def test_column_of_other_values_is_not_an_index_under_any_name() -> None:
     """A column `index` with text is data of the publisher: it is rejected, not left out."""
     rows = pa.Table.from_pylist([FRIENDS], schema=FRIENDS_TABLE.columns).append_column("index", pa.array(["a"]))
     for path, data in (("x.parquet", written(rows)), ("x.jsonl", plain_lines(rows))):
-        with pytest.raises(FormFileError, match="column index is unknown"):
+        with pytest.raises(FormFileError, match="column index is unknown: remove it from the file"):
             list(form_files.read_rows(FRIENDS_TABLE, path, data))
 
 

@@ -88,6 +88,13 @@ def test_killed_build_is_a_problem(paths: WarehousePaths, is_failed_before: bool
     assert kinds(paths) == ["build_failed"]
 
 
+def test_build_that_fails_within_a_second_has_failed(paths: WarehousePaths) -> None:
+    """Regression: a file that was refused at once left "was interrupted", because failures have whole seconds."""
+    begin(paths, LATER, "2022-01-01T00:00:00.377647Z")
+    fail(paths, "2022-01-01T00:00:00+00:00")
+    assert kinds(paths) == ["build_failed"]
+
+
 def test_running_build_is_not_a_problem(paths: WarehousePaths) -> None:
     begin(paths, LATER, "2022-01-01T00:00:00+00:00")
     with ownership.exclusive(paths):
