@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import typing
 import urllib.parse
 import zoneinfo
@@ -50,6 +51,8 @@ PER_CORE = 4
 MOST = 1_000
 """The maximum of every other number."""
 MOST_SECONDS = 7 * 24 * 3600
+MOST_MEMORY = "1000TB"
+"""The maximum of a size; DuckDB does not accept much larger ones."""
 
 
 class SettingsError(InputError):
@@ -149,18 +152,19 @@ def bytes_of(size: str) -> int:
     one = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 100  # a hundredth of the machine's
     if unit != "%":
         one = (1024 if "i" in unit else 1000) ** ("kmgt".index(unit[0]) + 1)
-    return int(amount * one)
+    return int(min(amount * one, sys.maxsize))
 
 
 def _memory(what: str, least: int) -> Read:
     """Return a reader of sizes in DuckDB's notation, with a minimum that `what` needs."""
 
     def read(text: str) -> str:
-        is_much = text.endswith("%") and bytes_of(text) > bytes_of("100%")
+        most = "100%" if text.endswith("%") else MOST_MEMORY
+        is_much = bytes_of(text) > bytes_of(most)
         if is_much or bytes_of(text) < least:
             raise ValueError(
                 f"'{text}' is too {'large' if is_much else 'small'}; "
-                f"{what} needs at least {least // 10**6}MB and can use at most 100%"
+                f"{what} needs at least {least // 10**6}MB and can use at most {most}"
             )
         return text
 

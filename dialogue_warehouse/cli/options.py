@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.common import progress
@@ -152,6 +153,9 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def selecting(**options: Any) -> Any:
         from dialogue_warehouse.reading.selection import Selection
 
+        is_seeded = click.get_current_context().get_parameter_source("seed") == ParameterSource.COMMANDLINE
+        if is_seeded and options["sample"] is None:
+            raise click.UsageError("--seed has no effect without --sample N")
         names = {one.name for one in fields(Selection)} & options.keys()
         given = {name: value for name in names if (value := options.pop(name)) is not None}
         return command(selection=Selection(**given), **options)

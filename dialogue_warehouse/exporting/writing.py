@@ -146,7 +146,18 @@ def export_published(
         files.move_all(scratch, folder, paths_written, force, "exported")
         for other in others:
             files.remove(other)
+        _name_others(form, folder, paths_written, reporter)
     return exported
+
+
+def _name_others(form: Form, folder: Path, written: Iterable[str], reporter: Reporter) -> None:
+    """Tell the user of files in the folder that a reader of all its files would take for files of this export."""
+    patterns = [file.path.format(corpus="*", split="*") for file in form.files]
+    found = {path.relative_to(folder).as_posix() for pattern in patterns for path in folder.glob(pattern)}
+    if others := sorted(found - set(written)):
+        more = f" and {counted(len(others) - 1, 'more file')}" if others[1:] else ""
+        text = f"{folder / others[0]}{more}: not written by this export, and not removed"
+        reporter.line(f"notice: {text}", "notice", text=text)
 
 
 def _has_what_it_needs(form: Form, corpus: Corpus) -> bool:

@@ -6,6 +6,7 @@ The problem is a damaged file, or a table or column that a build of another vers
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
     with contextlib.suppress(InputError, OSError):
         build_id, _ = builds.published_build(paths)
         for file in _damaged(paths, build_id):
+            if file.exists() and not os.access(file, os.R_OK, effective_ids=True):
+                return InputError(f"{file}: {os.strerror(errno.EACCES)}")
             build, rollback = (f"`{command(name, warehouse=paths.root)}`" for name in ("build", "rollback"))
             return InputError(
                 f"{file}: is damaged, it has changed since build {build_id} was published; "

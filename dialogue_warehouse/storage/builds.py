@@ -199,7 +199,12 @@ def read_pointer(paths: WarehousePaths) -> Pointer | None:
 
 def pointed_build(paths: WarehousePaths) -> str | None:
     """Return the id of the published build; None if nothing is published. Raises InputError for a damaged pointer."""
-    pointer = read_pointer(paths)
+    try:
+        pointer = read_pointer(paths)
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # such as a file of another user
+            raise
+        raise InputError(f"{error}; `{command('build', warehouse=paths.root)}` repairs it") from error
     return pointer.build_id if pointer else None
 
 

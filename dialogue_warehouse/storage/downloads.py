@@ -125,7 +125,10 @@ def downloaded(
                 return place / state.name
             return _Download(url, place, settings, notice).bring(state)
     except OSError as error:
-        raise DownloadError(f"{without_secrets(url)}: cannot be written: {in_one_line(error)}") from error
+        raise DownloadError(
+            f"{without_secrets(url)}: its copy in the cache cannot be written: {in_one_line(error)}; "
+            "DIALOGUE_CACHE sets another folder"
+        ) from error
 
 
 def _readable(url: str) -> str:

@@ -88,10 +88,11 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
-    """Make the pointer name a build again: the build of the published file, else the last intact one."""
+    """Make a damaged or missing pointer name a build again: that of the published file, else the last intact one."""
     try:
-        builds.pointed_build(paths)
-        return
+        if builds.read_pointer(paths) is not None:
+            return
+        repair = ""
     except InputError as error:
         repair = str(error)
     files.remove(paths.pointer)
@@ -99,8 +100,9 @@ def _right_pointer(paths: WarehousePaths) -> Iterator[str]:
     shown = [build_id for build_id in whole if not builds.damage(paths, build_id)]
     for build_id in [*shown, *whole][:1]:
         publish(build_id, paths)
-        repair += f"; it names build {build_id} again"
-    yield repair
+        repair = f"{repair or f'{paths.pointer} was missing'}; it names build {build_id} again"
+    if repair:
+        yield repair
 
 
 def _right_files(paths: WarehousePaths) -> Iterator[str]:
@@ -155,12 +157,21 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
     Readers see one build or the other. Nothing is built or removed. Raises InputError if the build does not exist or is
     damaged, and BuildError while a build is running.
     """
-    before = builds.published_build(paths)[0]
+    if not retention.kept_builds(paths):
+        builds.published_build(paths)  # raises the error
+    before = None
+    with contextlib.suppress(InputError):  # a damaged pointer is repaired
+        before = builds.pointed_build(paths)
     with ownership.exclusive(paths):
         mend(paths)
-        before = builds.pointed_build(paths) or before
-        target = retention.find(paths, build_id) if build_id is not None else retention.one_before(paths, before)
-        if target != before:
+        published = builds.published_build(paths)[0]
+        is_lost = before is not None and before not in retention.kept_builds(paths)
+        before = before if before is not None and is_lost else published
+        if build_id is not None:
+            target = retention.find(paths, build_id)
+        else:  # in place of a lost build, the one before it is published now
+            target = published if is_lost else retention.one_before(paths, published)
+        if target != published:
             damaged = [file for file in builds.damage(paths, target) if file != paths.published]
             if damaged:
                 raise InputError(f"{damaged[0]}: has changed since publishing, so its build cannot be published again")

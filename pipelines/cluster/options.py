@@ -13,12 +13,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, absolute
 from dialogue_warehouse.settings import Settings
 
 PYTHON = sys.executable
 """The Python of the tasks: this one, which every machine of a cluster has under the same path."""
+LARGEST_FILE = 2**20
+"""Maximum size of a file of options in bytes."""
 ON_ONE_MACHINE = ("local", "local-cluster")
 """The prefixes of a master that runs on this machine."""
 FIXED = {
@@ -91,7 +94,7 @@ def user_options(text: str | None) -> dict[str, str]:
     if "=" not in pairs[0] or _is_file(text):
         where = f"DIALOGUE_SPARK_CONF: {text}"
         try:
-            lines = absolute(Path(text)).read_text(encoding="utf-8").splitlines()
+            lines = read_regular(absolute(Path(text)), LARGEST_FILE).decode().splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{where}: neither options such as spark.executor.memory=4g nor a readable file of them"

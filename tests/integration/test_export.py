@@ -305,6 +305,19 @@ def test_existing_file_is_overwritten_only_on_request(sample_folder: Path, tmp_p
     assert snapshot(to) == written
 
 
+def test_files_of_another_export_are_named(sample_folder: Path, tmp_path: Path) -> None:
+    """They stay, but a reader of all files of the folder must know."""
+    to, command = tmp_path / "out", ("export", "--form", "chat", "--corpora", CORPORA[0], "--warehouse", sample_folder)
+    assert "notice" not in run_command(*command, "--to", to).stderr
+    (to / "notes").mkdir()
+    (to / "notes" / "mine.txt").write_text("mine")
+    left = [path for path in to.glob("*/*.jsonl") if path.name != "test.jsonl"]
+    again = run_command(*command, "--to", to, "--split", "test", "--force").stderr
+    assert f"notice: {min(left)}" in again
+    assert again.count("not written by this export, and not removed\n") == 1
+    assert all(path.is_file() for path in left)
+
+
 def test_killed_export_leaves_no_visible_file_and_the_next_one_removes_the_rest(
     sample_folder: Path, tmp_path: Path
 ) -> None:

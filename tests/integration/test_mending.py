@@ -158,6 +158,24 @@ def test_damaged_pointer_is_reported_and_replaced(paths: WarehousePaths, content
     assert (shown(paths), publication.mend(paths)) == (SECOND, [])
 
 
+def test_missing_pointer_is_reported_and_written_again(paths: WarehousePaths) -> None:
+    """Regression: a build of fewer corpora was published without `--replace`."""
+    publication.roll_back(paths)
+    paths.pointer.unlink()
+    (message,) = publication.mend(paths)
+    assert message == f"{paths.pointer} was missing; it names build {FIRST} again"
+    assert (shown(paths), publication.mend(paths)) == (FIRST, [])
+
+
+def test_error_of_a_damaged_pointer_says_what_repairs_it(paths: WarehousePaths) -> None:
+    paths.pointer.write_text("")
+    with pytest.raises(InputError, match=r": Input data was truncated; `.*dialogue-warehouse build .*` repairs it$"):
+        builds.published_build(paths)
+    damage(paths.pointer, "a folder")
+    with pytest.raises(InputError, match=r"not a regular file$"):
+        builds.published_build(paths)
+
+
 def test_pointer_that_is_a_folder_is_reported_and_replaced(paths: WarehousePaths) -> None:
     """If the published file is gone too, the last complete build is published."""
     damage(paths.pointer, "a folder")

@@ -216,6 +216,12 @@ def test_something_else_in_place_of_a_file_is_named(web: Web, cache: Path, conte
     assert ".duckdb" not in left(cache)
 
 
+def test_cache_that_is_a_file_is_named_with_its_setting(web: Web, cache: Path) -> None:
+    cache.write_text("not a folder")
+    with pytest.raises(RuntimeError, match=rf"its copy in the cache cannot be written: .*'{cache}/.*; DIALOGUE_CACHE"):
+        dw.open(web.url + FILE)
+
+
 def test_database_without_the_tables_of_a_warehouse_is_named(web: Web, cache: Path, tmp_path: Path) -> None:
     duckdb.connect(str(tmp_path / "empty.duckdb")).close()
     put(web, (tmp_path / "empty.duckdb").read_bytes())

@@ -81,6 +81,24 @@ def test_rollback_to_a_changed_build_is_rejected(paths: WarehousePaths) -> None:
     assert shown(paths) == BUILDS[2]
 
 
+@pytest.mark.parametrize("content", ["", "[]", None])
+def test_rollback_needs_no_pointer(paths: WarehousePaths, content: str | None) -> None:
+    paths.pointer.unlink()
+    if content is not None:
+        paths.pointer.write_text(content)
+    assert roll_back(paths, BUILDS[2])[1] == BUILDS[2]
+    assert shown(paths) == BUILDS[2]
+
+
+def test_rollback_from_a_lost_build_publishes_the_one_before(paths: WarehousePaths) -> None:
+    """Regression: it published the one before that."""
+    for file in (paths.published, paths.build_database(BUILDS[2])):
+        file.chmod(0o644)
+        file.write_bytes(b"")
+    assert roll_back(paths) == (BUILDS[2], BUILDS[1])
+    assert shown(paths) == BUILDS[1]
+
+
 def test_rollback_does_not_wait_for_a_build(paths: WarehousePaths) -> None:
     with ownership.exclusive(paths), pytest.raises(BuildError, match="another build is running"):
         roll_back(paths)

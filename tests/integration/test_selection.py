@@ -253,6 +253,11 @@ def test_options_are_the_words_of_a_selection() -> None:
     assert untried == {"keys"}, "only Python selects by keys"
 
 
+def test_seed_without_a_sample_is_refused() -> None:
+    status, result = read_options("--seed", "0")
+    assert (status, result.output.splitlines()[-1]) == (2, "Error: --seed has no effect without --sample N")
+
+
 @pytest.mark.parametrize("arguments", [("--split", ","), ("--sample", "0"), ("--without-defects", "nowhere")])
 def test_option_with_nothing_or_another_word_is_refused(arguments: tuple[str, ...]) -> None:
     status, result = read_options(*arguments)

@@ -102,6 +102,15 @@ def test_too_little_memory_is_rejected_with_the_minimum(monkeypatch, text):
         from_environment(monkeypatch, "MEMORY_LIMIT", text)
 
 
+@pytest.mark.parametrize("text", ["1001TB", f"{10**20}GB", "9" * 400 + "%", "9" * 400 + "GB"])
+def test_too_much_memory_is_rejected_with_the_maximum(monkeypatch, text):
+    with pytest.raises(
+        SettingsError, match=r"is too large; a build needs at least 300MB and can use at most 1000?(TB|%)"
+    ):
+        from_environment(monkeypatch, "MEMORY_LIMIT", text)
+    assert from_environment(monkeypatch, "MEMORY_LIMIT", "1000TB") == "1000TB"
+
+
 def test_query_limit_defaults_to_that_of_a_build_and_has_a_minimum(monkeypatch):
     assert Settings(memory_limit="2GB").for_queries().memory_limit == "2GB"
     assert Settings(memory_limit="2GB", query_memory_limit="1GB").for_queries().memory_limit == "1GB"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,15 @@ def test_settings_of_the_user_are_read_from_text_and_file(tmp_path: Path) -> Non
     assert options.user_options("spark.a=1 spark.b=x=y") == {"spark.a": "1", "spark.b": "x=y"}
     assert len(options.user_options(" ".join(f"spark.a{number}=1" for number in range(999)))) == 999
     assert options.user_options(None) == {}
+
+
+def test_file_of_settings_that_has_no_end_is_rejected(tmp_path: Path) -> None:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    large.write_bytes(b"#" * (options.LARGEST_FILE + 1))
+    for file in (pipe, large, Path("/dev/zero"), tmp_path):
+        with pytest.raises(InputError, match=f"{file}: neither options such as"):
+            options.user_options(str(file))
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,16 @@ def test_damaged_block_is_reported_with_the_file_and_what_to_do(described: Wareh
     assert builds.damage(described, BUILD) == [described.published, database]
 
 
+def test_file_that_this_user_cannot_read_is_not_called_damaged(
+    described: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = described.build_database(BUILD)
+    monkeypatch.setattr(os, "access", lambda path, *_modes, **_more: path != database)
+    spoil(database, False)
+    reported = damage.cause_of(error_of_a_reader(described), described)
+    assert str(reported) == f"{database}: Permission denied"
+
+
 def test_error_of_a_query_is_not_damage(described: WarehousePaths) -> None:
     """An error in a query, or in this project's code, keeps its own message."""
     for query in ("from nowhere", "select cast(utterance as integer) from fct_turns", "select"):
