@@ -61,10 +61,13 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     conditions = [condition for field, value in kept if (condition := _condition(columns, field, value))]
     order = asked.get("_order", "")
     is_falling = order.startswith("-")
+    falling = " desc" if is_falling else ""
     by = order.removeprefix("-")
     by = by if by in columns else ""
     where = f"\nwhere {' and '.join(conditions)}" if conditions else ""
-    ordered = f"\norder by {identifier(by)}{' desc' if is_falling else ''}" if by else ""
+    # without the key, equal values come in another order for each part: rows would be repeated, and others left out
+    rest = [identifier(column) for column in table.links.key if column != by]
+    ordered = f"\norder by {', '.join([f'{identifier(by)}{falling}', *rest])}" if by else ""
     query = f"select *\nfrom {name}{where}{ordered}"
     drawn = asked.get("_draw", "") if asked.get("_draw") in columns else ""
     state: Parameters = [

@@ -62,6 +62,17 @@ def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckd
     assert "No row matches" in opened(client, f"/tables?{hostile}")
 
 
+def test_parts_of_ordered_rows_have_each_row_once(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((count,),) = rows(con, "select count(*) from core.dim_dialogues")
+    for order in ("split", "-corpus_id"):
+        text = "".join(
+            opened(client, f"/tables?_table=core.dim_dialogues&_order={order}&_page={page}")
+            for page in range(1, -(-count // 50) + 1)
+        )
+        keys = re.findall(r'<tr[^>]*>\s*<td[^>]*><a href="dialogues\?key=([^"&]*)', text)
+        assert (len(keys), len(set(keys))) == (count, count), order
+
+
 @pytest.mark.parametrize(
     ("table", "column"),
     [
