@@ -44,6 +44,15 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     return _rows(con, table, parameters.multi_items())
 
 
+def address_of_row(table: str, key: str) -> str:
+    """Return the address of the row of a table of core with this key."""
+    column = KEYED_TABLES[table]
+    filters: list[tuple[str, object]] = [(column, key)]
+    if not column.isidentifier():  # the key of a line is its file and its number
+        filters = list(zip(("source_file_id", "record_index"), key.rsplit("/", 1), strict=True))
+    return address("tables", [("_table", f"core.{table}"), *filters])
+
+
 def prepare(build: Build, _: Connection) -> None:
     """Describe every table, so that its page need not."""
     for listed, described in build.reading.described:
