@@ -85,10 +85,13 @@ def sql(
     given = _parameters(parameters)
     if raw and is_other_place():
         raise click.UsageError("--raw: only the folder of a warehouse has landed files")
+    is_shell = query is None and sys.stdin.isatty()
+    if is_shell and (given or form == "parquet"):
+        raise click.UsageError("--param, --parquet and --format parquet need a QUERY; the shell has none of them")
     settings = Settings.from_environment(**options).for_queries()
     con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
-        if query is None and sys.stdin.isatty():
+        if is_shell:
             _run_shell(con, settings, form)
             return
         text = query if query not in (None, "-") else sys.stdin.read()

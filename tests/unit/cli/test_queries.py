@@ -100,6 +100,15 @@ def test_complete_parquet_is_written_to_a_pipe(paths, form, tmp_path, monkeypatc
     assert table.column("a").to_pylist() == list(range(250_000))
 
 
+@pytest.mark.parametrize(
+    "given", [("--param", "a=1"), ("--parquet", "x.parquet"), ("--parquet", "-"), ("--format", "parquet")]
+)
+def test_shell_refuses_options_that_it_would_ignore(paths, given, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert main(["sql", "--warehouse", str(paths.root), *given]) == 2
+    assert "need a QUERY" in capsys.readouterr().err
+
+
 def test_parameter_is_a_value_and_not_a_part_of_the_query(paths):
     """Neither a quote nor a comment in a value ends it."""
     text = "select utterance from fct_turns where utterance = $said and turn_index < $n"
