@@ -29,6 +29,7 @@ ARGUMENTS = (
     (r"--(across|without)-(turn|defects|leaks)\b", r"\1_\2"),
     (r"--(keys|split|where|sample|seed)\b", r"\1"),
     (r"DIALOGUE_QUERY_MEMORY_LIMIT allows more", "memory_limit of open allows more"),
+    (r"`sql --raw` adds", "open(…, raw=True) adds"),
     (r"`trace` shows where it comes from", "sql('from core.source_of($key)', key=…) shows where it comes from"),
     (r"`[^`]*violations --rules[^`]*` lists", "violations(summary=True) lists"),
     (r"`[^`]*dialogue-warehouse claims[^`]*` lists", "claims() lists"),

@@ -178,6 +178,8 @@ class Dialogues:
     def examples(self, **options: Any) -> Iterator[dict[str, Any]]:
         """Yield the examples of the dialogues in the form `chat`, as `dialogue-warehouse export` writes them.
 
+        They are in the order of the dialogues. A dialogue may have several examples, or none.
+
         Parameters
         ----------
         **options
@@ -252,7 +254,7 @@ def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[
 def read_examples(
     database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
 ) -> Iterator[dict[str, Any]]:
-    """Yield the examples of dialogues of a build in the form `chat`."""
+    """Yield the examples of dialogues of a build in the form `chat`, in the order of the dialogues."""
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="dialogue-warehouse-") as folder:
         for corpus_id, of_corpus in groupby(selected, key=lambda one: one.corpus_id):
             corpus = registry.load_corpus(corpus_id)
@@ -260,8 +262,10 @@ def read_examples(
                 con.execute(losses.EXPORTED)
                 file = Path(folder, "examples.jsonl")
                 chat.write(con, corpus, batch, file, chosen, _ignore)
+                places = {one.key: place for place, one in enumerate(batch)}
                 with open_regular(file) as lines:
-                    yield from map(msgspec.json.decode, lines)
+                    examples = [msgspec.json.decode(line) for line in lines]
+                yield from sorted(examples, key=lambda example: places[example["source"]["dialogue_key"]])
 
 
 CHOICES: dict[str, tuple[Any, ...]] = {

@@ -74,7 +74,9 @@ class Warehouse:
         QueryError
             If the text is not one SELECT or EXPLAIN, or names something that is not there.
         """
-        return query.run_query(self._opened.another(), arguments.text("text", text), parameters).relation()
+        con = self._opened.another()
+        with in_words_of_python():
+            return query.run_query(con, arguments.text("text", text), parameters).relation()
 
     def tables(self) -> Tables:
         """List every table with its schema, its number of rows and the first sentence of its description."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dialogue_warehouse.reading.selection import Selection
 
 
+STREAM = Path("-")
+"""Standard output, in place of a file."""
 TIMEOUT_HELP = f"Seconds after which a query is stopped.  [default: {Settings.query_timeout:g}]"
 
 
@@ -53,7 +55,11 @@ class _SqlCommand(click.Command):
 @click.option("--raw", is_flag=True, help="Add the landed files of the published build as schema raw.")
 @scores_option
 @result_options
-@click.option("--parquet", type=click.Path(dir_okay=False, path_type=Path), help="Write the result to this file.")
+@click.option(
+    "--parquet",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Write the result to this file; - is standard output.",
+)
 @click.option("--param", "parameters", metavar="NAME=VALUE", multiple=True, help="Text value of the parameter $NAME.")
 @click.option("--timeout", "query_timeout", type=Amount(0, MOST_SECONDS, min_open=True), help=TIMEOUT_HELP)
 @place_option
@@ -79,15 +85,18 @@ def sql(
     given = _parameters(parameters)
     if raw and is_other_place():
         raise click.UsageError("--raw: only the folder of a warehouse has landed files")
+    is_shell = query is None and sys.stdin.isatty()
+    if is_shell and (given or form == "parquet"):
+        raise click.UsageError("--param, --parquet and --format parquet need a QUERY; the shell has none of them")
     settings = Settings.from_environment(**options).for_queries()
     con = connection.open_published(warehouse_paths(settings), raw, settings, scores)
     with connection.closed_when_idle(con):
-        if query is None and sys.stdin.isatty():
+        if is_shell:
             _run_shell(con, settings, form)
             return
         text = query if query not in (None, "-") else sys.stdin.read()
         result = run_query(con, text, given, settings.query_timeout)
-        printing.print_result(result, form, parquet, _page)
+        printing.print_result(result, form, None if parquet == STREAM else parquet, _page)
 
 
 def _run_shell(con: Connection, settings: Settings, form: str | None) -> None:

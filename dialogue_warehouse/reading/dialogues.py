@@ -156,6 +156,15 @@ SHOWN_AS = {
 """By kind of annotation: the separator of its part in the key, and the rest of the key of the part that shows it."""
 
 
+class NoDialogueError(InputError):
+    """The key of a row that belongs to no dialogue, such as that of a slot of a schema."""
+
+    def __init__(self, message: str, table: str = "", key: str = "") -> None:
+        """Create the error; `table` is the table of core that has the row."""
+        super().__init__(message)
+        self.table, self.key = table, key
+
+
 def read_dialogue(con: Connection, key: str, found_by: Found | None = None) -> dialogue_parts.Dialogue:
     """Read the dialogue of a key, with the row of the key marked; `found_by` is what `read_found` returns.
 
@@ -164,8 +173,10 @@ def read_dialogue(con: Connection, key: str, found_by: Found | None = None) -> d
     table, row = find_row(con, key)
     dialogue_key = row.get("dialogue_key")
     if dialogue_key is None:
-        raise InputError(
-            f"core.{table} has '{key}', which does not belong to a dialogue: `trace` shows where it comes from"
+        raise NoDialogueError(
+            f"core.{table} has '{key}', which does not belong to a dialogue: `trace` shows where it comes from",
+            table,
+            key,
         )
     dialogue = next(_dialogues(read_batch([con], [dialogue_key], found_by)))
     if key == dialogue_key:

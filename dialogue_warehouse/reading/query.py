@@ -174,10 +174,13 @@ def run_query(
 
 
 def _hint(con: Connection, statement: str, error: duckdb.Error) -> str | None:
-    """Return what the query probably means: a published table with a similar name, or a text in wrong quotes."""
+    """Return what the query probably means: a landed table, one with a similar name, or a text in wrong quotes."""
     if isinstance(error, duckdb.CatalogException):
         tables = catalogue.table_names(con)
         with contextlib.suppress(duckdb.Error):
+            is_raw = any(map(_is_landed, con.get_table_names(statement, qualified=True)))
+            if is_raw and not any(map(_is_landed, tables)):
+                return "`sql --raw` adds the landed files."
             for name in sorted(con.get_table_names(statement)):
                 if near := catalogue.near_tables(name, tables):
                     return f"Did you mean {near}?"
@@ -187,6 +190,10 @@ def _hint(con: Connection, statement: str, error: duckdb.Error) -> str | None:
         unknown = [name for name in _quoted(statement) if name.lower() not in columns]
         return f"A text has single quotes: {literal(unknown[0])}." if unknown else None
     return None
+
+
+def _is_landed(name: str) -> bool:
+    return name.lower().startswith("raw.")
 
 
 def _quoted(statement: str) -> list[str]:

@@ -204,8 +204,14 @@ class Site:
         return self._page(request, "run.html" if run_id else "scores.html", make)
 
     def dialogues(self, request: Request) -> Response:
-        """Answer with the list of dialogues, and the open one."""
-        return self._page(request, "dialogues.html", lambda build, con: finding.page(build, con, request.query_params))
+        """Answer with the list of dialogues, and the open one; or with the row of a key that belongs to no dialogue."""
+        asked = request.query_params
+        try:
+            return self._page(request, "dialogues.html", lambda build, con: finding.page(build, con, asked))
+        except dialogues.NoDialogueError as error:
+            if error.key != finding.wanted_by(asked).key:
+                raise
+            return RedirectResponse(browsing.address_of_row(error.table, error.key), status_code=303)
 
     def tables(self, request: Request) -> Response:
         """Answer with the list of tables, or one of them."""

@@ -44,6 +44,15 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     return _rows(con, table, parameters.multi_items())
 
 
+def address_of_row(table: str, key: str) -> str:
+    """Return the address of the row of a table of core with this key."""
+    column = KEYED_TABLES[table]
+    filters: list[tuple[str, object]] = [(column, key)]
+    if not column.isidentifier():  # the key of a line is its file and its number
+        filters = list(zip(("source_file_id", "record_index"), key.rsplit("/", 1), strict=True))
+    return address("tables", [("_table", f"core.{table}"), *filters])
+
+
 def prepare(build: Build, _: Connection) -> None:
     """Describe every table, so that its page need not."""
     for listed, described in build.reading.described:
@@ -61,10 +70,13 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     conditions = [condition for field, value in kept if (condition := _condition(columns, field, value))]
     order = asked.get("_order", "")
     is_falling = order.startswith("-")
+    falling = " desc" if is_falling else ""
     by = order.removeprefix("-")
     by = by if by in columns else ""
     where = f"\nwhere {' and '.join(conditions)}" if conditions else ""
-    ordered = f"\norder by {identifier(by)}{' desc' if is_falling else ''}" if by else ""
+    # without the key, equal values come in another order for each part: rows would be repeated, and others left out
+    rest = [identifier(column) for column in table.links.key if column != by]
+    ordered = f"\norder by {', '.join([f'{identifier(by)}{falling}', *rest])}" if by else ""
     query = f"select *\nfrom {name}{where}{ordered}"
     drawn = asked.get("_draw", "") if asked.get("_draw") in columns else ""
     state: Parameters = [

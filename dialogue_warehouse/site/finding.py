@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import dialogues, search
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.dialogue_parts import Dialogue
 from dialogue_warehouse.reading.dialogue_queries import asked, parameters_of
 from dialogue_warehouse.reading.dialogue_rows import Found, read_found
 from dialogue_warehouse.reading.findings import read_rows
@@ -30,9 +31,6 @@ ORDERS = {
     "newest": "newest first",
 }
 """The orders of the list, and their names on the page."""
-
-RULES = "violations.html?rule="
-"""The beginning of the address of a rule with its cases."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +247,11 @@ def prepare(build: Build, con: Connection) -> Found:
     return build.kept.get("found by", lambda: read_found(con))
 
 
+def _rules(dialogue: Dialogue) -> str:
+    """Return the beginning of the address of a rule with its cases in the corpus of a dialogue."""
+    return address("violations.html", [("corpus", dialogue.corpus_id)]) + "&rule="
+
+
 def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return what the page shows. Raises InputError for a key without a row."""
     index, wanted, error = build.index(con), wanted_by(parameters), None
@@ -295,11 +298,11 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         "rows": lines(index, wanted, matches, part, texts),
         "dialogue": dialogue,
         "other": other,
-        "other_fragment": rendering.render_fragment(other, "other", RULES) if other else "",
+        "other_fragment": rendering.render_fragment(other, "other", _rules(other)) if other else "",
         "state": [(name, value) for name, value in replace(wanted, against="").parameters() if value],
         "alone": wanted.address(against=""),
         "swapped": wanted.address(key=wanted.against, against=wanted.key, page=0),
-        "fragment": rendering.render_fragment(dialogue, rules=RULES) if dialogue else "",
+        "fragment": rendering.render_fragment(dialogue, rules=_rules(dialogue)) if dialogue else "",
         "position": None if place is None else place + 1,
         "previous": neighbour(-1),
         "next": neighbour(1),

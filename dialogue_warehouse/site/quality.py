@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -27,10 +26,10 @@ FIGURES = {
     "violation_count": "Defects",
 }
 """The numbers of a build, and their names on the page."""
+OF_RULE = "from quality.violations where rule_id = $rule and $corpus in ('', corpus_id)"
 CASES = f"""
     select *
-    from quality.violations
-    where rule_id = $rule and $corpus in ('', corpus_id)
+    {OF_RULE}
     order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     limit {ROWS} offset $start
 """
@@ -115,6 +114,9 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
     """
     asked = _asked(parameters, "corpus", "kind", "broken", "search", "rule")
     rows = [rule for rule in reading.rules if _is_asked(rule, asked)]
+    is_of_several = len(rows) > 1 and "corpus" not in asked and all(rule["corpus_id"] for rule in rows)
+    if "rule" in asked and is_of_several:  # none of them has all cases
+        asked["search"] = asked.pop("rule")
     if "rule" not in asked:
         listed, paging = _part("violations.html", rows, asked, parameters)
         return {
@@ -126,21 +128,21 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
         of_corpus = f" of '{asked['corpus']}'" if "corpus" in asked else ""
         raise InputError(f"there is no rule '{asked['rule']}'{of_corpus}")
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
-    total = rule["observed"]
+    values = {"rule": rule["rule_id"], "corpus": asked.get("corpus") or rule["corpus_id"] or ""}
+    ((total,),) = con.execute(f"select count(*) {OF_RULE}", values).fetchall()
     paging = paged(
         total,
         number(parameters.get("page")),
         lambda other: address("violations.html", [*asked.items(), ("page", other)]),
     )
-    values = {"rule": rule["rule_id"], "corpus": rule["corpus_id"] or "", "start": paging.start}
-    cases = [case | {"key": case.get("row_key") or turn_key(case)} for case in read_rows(con, CASES, values)]
+    read = read_rows(con, CASES, values | {"start": paging.start})
+    cases = [case | {"key": case.get("row_key") or turn_key(case)} for case in read]
     return {"listed": [rule | {"cases": cases}], "paging": paging, "asked": asked}
 
 
 def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
-    corpora: Iterable[str] = [rule["corpus_id"]] if rule["corpus_id"] else {case["corpus_id"] for case in rule["cases"]}
     return (
-        ("corpus" not in asked or asked["corpus"] in corpora)
+        ("corpus" not in asked or asked["corpus"] in rule["corpora"])
         and asked.get("kind") in (None, rule["kind"] or "defect")
         and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
         and asked.get("rule") in (None, rule["rule_id"])

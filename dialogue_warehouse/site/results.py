@@ -141,7 +141,10 @@ def read_corpora(con: Connection, build_id: str) -> list[Row]:
 
 
 def read_rules(con: Connection) -> list[Row]:
-    """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora."""
+    """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora.
+
+    `corpora` are those of the rule, or those with a case of a rule of all corpora.
+    """
     rules = read_rows(con, "select * from quality.violation_rules")
     cases = read_rows(
         con,
@@ -173,6 +176,7 @@ def read_rules(con: Connection) -> list[Row]:
         for case in own:
             case["key"] = case.get("row_key") or turn_key(case)
             rule["upstream_reference"] = rule["upstream_reference"] or case["upstream_reference"]
+        rule["corpora"] = [rule["corpus_id"]] if rule["corpus_id"] else sorted({case["corpus_id"] for case in own})
         rule["cases"] = own[:CASES_SHOWN]
     return sorted(rules, key=lambda rule: (not rule["observed"], rule["corpus_id"] or "", rule["rule_id"]))
 

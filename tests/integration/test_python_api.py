@@ -285,6 +285,13 @@ def test_examples_are_what_the_command_exports(
         assert dialogue.messages(targets="weight") == (examples[0]["messages"] if examples else [])
 
 
+def test_examples_have_the_order_of_the_dialogues(warehouse: dw.Warehouse) -> None:
+    by_split = warehouse.dialogues(corpus="sgd").keys
+    for keys in (by_split, by_split[::-7]):
+        found = [example["source"]["dialogue_key"] for example in warehouse.dialogues(keys=keys).examples()]
+        assert list(dict.fromkeys(found)) == list(keys)
+
+
 def test_wrong_option_of_a_form_is_named(warehouse: dw.Warehouse, tmp_path: Path) -> None:
     with pytest.raises(dw.InputError, match=r"^there is no form 'parrot'; there are "):
         warehouse.export("parrot", tmp_path)

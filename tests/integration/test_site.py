@@ -173,10 +173,10 @@ def test_two_dialogues_are_compared_side_by_side(client: TestClient, con: duckdb
 
 
 def test_defect_in_a_dialogue_leads_to_its_rule(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
-    key, rule = rows(
-        con, "select dialogue_key, rule_id from quality.violations where dialogue_key is not null limit 1"
+    key, corpus, rule = rows(
+        con, "select dialogue_key, corpus_id, rule_id from quality.violations where dialogue_key is not null limit 1"
     )[0]
-    link = f"violations.html?rule={rule}"
+    link = f"violations.html?corpus={corpus}&rule={rule}"
     assert link in Page(opened(client, f"/dialogues?key={key}")).links
     text = opened(client, f"/{link}")
     assert re.search(rf'aria-expanded="true" aria-controls="{rule}-[^"]*"', text)
@@ -334,6 +334,38 @@ def test_all_cases_of_a_rule_are_listed_in_parts(client: TestClient, con: duckdb
             break
         text = opened(client, f"/{after[1].replace('&amp;', '&')}")
     assert listed == count
+
+
+def test_cases_of_a_rule_of_all_corpora_are_limited_to_one(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    rule, corpus, count = rows(
+        con,
+        """
+        select rule_id, corpus_id, count(*) from quality.violations
+        where rule_id in (select rule_id from quality.violation_rules group by 1 having bool_and(corpus_id is null))
+        group by rule_id, corpus_id
+        qualify count(*) over (partition by rule_id) > 1
+        order by all limit 1
+        """,
+    )[0]
+    assert f"Cases 1 to {count} of {count} " in opened(client, f"/violations.html?rule={rule}&corpus={corpus}")
+
+
+def test_worst_defects_of_the_overview_lead_to_their_cases(client: TestClient) -> None:
+    links = [link for link in Page(opened(client, "/index.html")).links if "rule=" in link]
+    assert links
+    for link in links:
+        address, _, at = link.partition("#")
+        assert f'id="{at}"' in opened(client, f"/{address}"), link
+
+
+def test_rule_that_several_corpora_have_is_listed_for_each(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    rule, corpora = rows(
+        con,
+        "select rule_id, list(corpus_id order by corpus_id) from quality.violation_rules group by all"
+        " having count(*) > 1 and bool_and(corpus_id is not null) order by all limit 1",
+    )[0]
+    text = opened(client, f"/violations.html?rule={rule}")
+    assert sorted(re.findall(rf'<tbody id="{rule}-(\w+)"', text)) == corpora
 
 
 def test_rule_without_cases_has_a_page(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site.application import application
+from dialogue_warehouse.site.browsing import address_of_row
 from tests.conftest import rows
 from tests.integration.site_pages import HOME, Page, opened, total_on
 
@@ -62,6 +63,17 @@ def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckd
     assert "No row matches" in opened(client, f"/tables?{hostile}")
 
 
+def test_parts_of_ordered_rows_have_each_row_once(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    ((count,),) = rows(con, "select count(*) from core.dim_dialogues")
+    for order in ("split", "-corpus_id"):
+        text = "".join(
+            opened(client, f"/tables?_table=core.dim_dialogues&_order={order}&_page={page}")
+            for page in range(1, -(-count // 50) + 1)
+        )
+        keys = re.findall(r'<tr[^>]*>\s*<td[^>]*><a href="dialogues\?key=([^"&]*)', text)
+        assert (len(keys), len(set(keys))) == (count, count), order
+
+
 @pytest.mark.parametrize(
     ("table", "column"),
     [
@@ -88,6 +100,26 @@ def test_values_of_a_column_are_drawn(
     (drawn,) = urllib.parse.parse_qs(query.partition("?")[2])["query"]
     assert rows(con, f"select sum(row_count) from ({drawn})") == rows(con, f"select count(*) from {table}")
     assert "Filled by corpus" in text
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("dim_slots", "slot_definition_key"), ("dim_guidelines", "guideline_key")]
+)
+def test_key_of_a_row_without_a_dialogue_leads_to_the_row(
+    client: TestClient, con: duckdb.DuckDBPyConnection, table: str, column: str
+) -> None:
+    ((key,),) = rows(con, f"select {column} from core.{table} order by 1 limit 1")
+    text = opened(client, f"/?{urllib.parse.urlencode({'key': key})}")
+    assert f"core.{table}" in text
+    assert total_on(text) == 1
+    assert key in text
+
+
+def test_key_of_a_line_is_its_file_and_its_number() -> None:
+    """Every line of the sample has a dialogue, those of the whole release have not."""
+    assert address_of_row("dim_split_members", "somecorpus/lists/some.csv/7") == (
+        "tables?_table=core.dim_split_members&source_file_id=somecorpus/lists/some.csv&record_index=7"
+    )
 
 
 def test_chart_of_a_column_is_about_the_filtered_rows(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:

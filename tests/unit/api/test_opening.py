@@ -332,6 +332,14 @@ def test_error_about_an_argument_is_one_line_in_words_of_python(paths):
         warehouse.table("a\nb")
 
 
+def test_landed_table_that_is_not_added_is_named_in_words_of_python(paths):
+    with (
+        dw.open(paths.root) as warehouse,
+        pytest.raises(dw.QueryError, match=r"open\(…, raw=True\) adds the landed files"),
+    ):
+        warehouse.sql("from raw.fruit__apples")
+
+
 def test_unknown_claim_is_reported_in_words_of_python(paths):
     with duckdb.connect() as con:
         con.execute("create schema quality; create table quality.claims as select 'A01' as claim_id")

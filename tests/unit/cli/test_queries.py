@@ -90,12 +90,23 @@ def test_link_to_itself_is_rejected_as_a_folder(tmp_path, capsys):
     assert "loop" in capsys.readouterr().err
 
 
-def test_complete_parquet_is_written_to_a_pipe(paths):
-    result = CliRunner().invoke(
-        cli, ["sql", "--warehouse", str(paths.root), "--format", "parquet", "from range(250000) t(a)"]
-    )
+@pytest.mark.parametrize("form", [("--format", "parquet"), ("--parquet", "-")])
+def test_complete_parquet_is_written_to_a_pipe(paths, form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    result = CliRunner().invoke(cli, ["sql", "--warehouse", str(paths.root), *form, "from range(250000) t(a)"])
+    assert sorted(tmp_path.iterdir()) == before
     table = pyarrow.parquet.read_table(io.BytesIO(result.stdout_bytes))
     assert table.column("a").to_pylist() == list(range(250_000))
+
+
+@pytest.mark.parametrize(
+    "given", [("--param", "a=1"), ("--parquet", "x.parquet"), ("--parquet", "-"), ("--format", "parquet")]
+)
+def test_shell_refuses_options_that_it_would_ignore(paths, given, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert main(["sql", "--warehouse", str(paths.root), *given]) == 2
+    assert "need a QUERY" in capsys.readouterr().err
 
 
 def test_parameter_is_a_value_and_not_a_part_of_the_query(paths):

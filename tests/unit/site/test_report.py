@@ -86,6 +86,7 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "cases_right_again": 20,
     "cases_agreed": 19,
     "cases": [CASE],
+    "corpora": [HOSTILE],
 }
 CORPUS = (
     dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
