@@ -161,7 +161,7 @@ def rollback(build_id: str | None, **options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
-    before, now = roll_back(paths, build_id)
+    before, now = roll_back(paths, build_id, click.echo)
     click.echo(f"published  build {now}{', as it was' if now == before else f', before {before}'}")
     for notice in _renew_report(settings, now):
         click.echo(notice)

@@ -169,7 +169,7 @@ def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[
     """Return the keys of the dialogues for which an expression is true. Raises QueryError if it is not one."""
     try:
         expression.encode()
-        statements = con.extract_statements(f"select {expression}\n")
+        statements = con.extract_statements(f"select {expression}\n") if expression.strip() else []
     except UnicodeEncodeError as error:
         raise QueryError("--where: is not valid UTF-8") from error
     except duckdb.Error as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -151,8 +151,12 @@ def is_whole(paths: WarehousePaths, build_id: str) -> bool:
     return set(builds.damage(paths, build_id)) <= {paths.published}
 
 
-def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, str]:
+def roll_back(
+    paths: WarehousePaths, build_id: str | None = None, notice: Callable[[str], object] | None = None
+) -> tuple[str, str]:
     """Publish a kept build again, by default the one before the published one; return the ids before and after.
+
+    `notice` gets a line for each repair that comes first.
 
     Readers see one build or the other. Nothing is built or removed. Raises InputError if the build does not exist or is
     damaged, and BuildError while a build is running.
@@ -163,7 +167,9 @@ def roll_back(paths: WarehousePaths, build_id: str | None = None) -> tuple[str, 
     with contextlib.suppress(InputError):  # a damaged pointer is repaired
         before = builds.pointed_build(paths)
     with ownership.exclusive(paths):
-        mend(paths)
+        for repair in mend(paths):
+            if notice is not None:
+                notice(repair)
         published = builds.published_build(paths)[0]
         is_lost = before is not None and before not in retention.kept_builds(paths)
         before = before if before is not None and is_lost else published

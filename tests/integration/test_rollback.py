@@ -86,7 +86,9 @@ def test_rollback_needs_no_pointer(paths: WarehousePaths, content: str | None) -
     paths.pointer.unlink()
     if content is not None:
         paths.pointer.write_text(content)
-    assert roll_back(paths, BUILDS[2])[1] == BUILDS[2]
+    repairs: list[str] = []
+    assert roll_back(paths, BUILDS[2], repairs.append)[1] == BUILDS[2]
+    assert [str(paths.pointer) in repair for repair in repairs] == [True]
     assert shown(paths) == BUILDS[2]
 
 
