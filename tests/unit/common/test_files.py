@@ -173,7 +173,6 @@ OWN_CODE = {
     "pipelines/building/dbt_docs.py",
     "pipelines/building/fingerprint.py",
     "pipelines/building/reusing.py",
-    "pipelines/cluster/options.py",
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""
 OWN_WRITING = {
