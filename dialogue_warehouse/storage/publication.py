@@ -171,19 +171,18 @@ def roll_back(
             if notice is not None:
                 notice(repair)
         published = builds.published_build(paths)[0]
-        is_lost = before is not None and before not in retention.kept_builds(paths)
-        before = before if before is not None and is_lost else published
+        lost = before if before not in retention.kept_builds(paths) else None
         if build_id is not None:
             target = retention.find(paths, build_id)
         else:  # in place of a lost build, the one before it is published now
-            target = published if is_lost else retention.one_before(paths, published)
+            target = published if lost else retention.one_before(paths, published)
         if target != published:
             damaged = [file for file in builds.damage(paths, target) if file != paths.published]
             if damaged:
                 raise InputError(f"{damaged[0]}: has changed since publishing, so its build cannot be published again")
             newest = retention.kept_builds(paths)[-1]
             publish(target, paths, _fingerprint(paths, newest) if target != newest else "")
-    return before, target
+    return lost or published, target
 
 
 def _fingerprint(paths: WarehousePaths, build_id: str) -> str:
