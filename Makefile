@@ -99,7 +99,7 @@ bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCA
 bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.ready ## Measure dialogues in Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
 	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
 
-bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (WAREHOUSE=FOLDER).
+bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (of real files, or WAREHOUSE=FOLDER).
 	@$(BIN)/python -m tests.benchmarks.exports $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-scores: $(READY) ## Measure scores beside plain Python (WAREHOUSE=FOLDER RELEASE=FOLDER).

@@ -1,7 +1,8 @@
 """`make bench-exports`: export a corpus of a warehouse, and let Hugging Face `datasets` write the same Parquet files.
 
 `datasets` reads the JSON Lines of the form `chat`, in the environment of the peers. All ways run in turns, and each is a
-process, measured from its start to its end. The table is written into docs/benchmarks.md.
+process, measured from its start to its end. The table is written into docs/benchmarks.md. Without a warehouse, one is
+built from real files (`tests.benchmarks.repeated`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import harness
+from tests.benchmarks import harness, repeated
 from tests.benchmarks.bench import COMMAND, say
 from tests.benchmarks.comparison import CORPUS, ENVIRONMENTS, interpreter
 from tests.benchmarks.harness import CLONE, BenchmarkError, Run, spread
@@ -49,6 +50,16 @@ def measure(warehouse: Path, runs: int, scratch: Path, environments: Path) -> di
     return found
 
 
+def _build(scratch: Path) -> Path:
+    """Return a warehouse of the repeated real files."""
+    repeated.write(harness.REAL_CORPORA / CORPUS, scratch / "releases" / CORPUS)
+    say("build")
+    harness.run_command(
+        *COMMAND, "build", "--source", scratch / "releases", "--warehouse", scratch / "warehouse", "--quiet"
+    )
+    return scratch / "warehouse"
+
+
 def table(measured: dict[str, list[Run]], sizes: dict[str, int]) -> str:
     """Return the costs of each way as a table; `sizes` are the bytes of what it has written."""
     rows = [
@@ -72,22 +83,24 @@ def _spread(values: Any) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, and write the table into the page. Return 2 if a process failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("warehouse", type=Path)
+    parser.add_argument("warehouse", type=Path, nargs="?")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args(arguments)
-    load = os.getloadavg()[0]
     try:
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder)
-            measured = measure(given.warehouse, given.repeats, scratch, given.environments)
+            warehouse = given.warehouse or _build(scratch)
+            load = os.getloadavg()[0]
+            measured = measure(warehouse, given.repeats, scratch, given.environments)
             sizes = {name: harness.folder_bytes(scratch / name, "*.[jp]*") for name in (*FORMS, *WAYS)}
             examples = sum(len(path.read_bytes().splitlines()) for path in scratch.glob("chat/*/*.jsonl"))
     except BenchmarkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    where = f"{examples:,} examples of `{CORPUS}`; load average {load:.1f} at the start; {given.repeats} runs"
+    data = "" if given.warehouse else ", made of real files that are repeated"
+    where = f"{examples:,} examples of `{CORPUS}`{data}; load average {load:.1f} at the start; {given.repeats} runs"
     text = f"{where}.\n\n{table(measured, sizes)}\n"
     given.page.write_text(SECTION.sub(lambda _: text, given.page.read_text(encoding="utf-8")), encoding="utf-8")
     print(text)

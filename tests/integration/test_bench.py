@@ -30,6 +30,7 @@ from tests.benchmarks import (
     floor,
     harness,
     pages,
+    repeated,
     report,
     scores,
     targets,
@@ -239,6 +240,25 @@ def test_exports_are_measured_beside_datasets(sample_folder: Path, tmp_path: Pat
         "datasets N `from_generator`",
         "datasets N `load_dataset`",
     ]
+
+
+def test_real_files_are_repeated_with_other_ids_until_the_release_is_as_large(tmp_path: Path) -> None:
+    for folder in repeated.FILES:
+        (tmp_path / "few" / folder).mkdir(parents=True)
+        (tmp_path / "few" / folder / "schema.json").write_text("[]")
+        for number in (1, 44):
+            found = [{"dialogue_id": f"{number}_00000", "turns": [{"utterance": f"{number}_00000"}]}]
+            (tmp_path / "few" / folder / f"dialogues_{number:03}.json").write_text(json.dumps(found))
+    repeated.write(tmp_path / "few", tmp_path / "many")
+    files = sorted((tmp_path / "many").glob("*/dialogues_*.json"))
+    assert len(files) == 137
+    dialogues = [dialogue for path in files for dialogue in json.loads(path.read_text())]
+    assert len({dialogue["dialogue_id"] for dialogue in dialogues}) == 96  # a folder counts from 1
+    assert {dialogue["turns"][0]["utterance"] for dialogue in dialogues} == {"1_00000", "44_00000"}
+    with pytest.raises(BenchmarkError, match=r"few/dev: no real files"):
+        (tmp_path / "few" / "dev" / "dialogues_001.json").unlink()
+        (tmp_path / "few" / "dev" / "dialogues_044.json").unlink()
+        repeated.write(tmp_path / "few", tmp_path / "again")
 
 
 def test_scores_are_measured_beside_plain_python(
