@@ -7,7 +7,6 @@ error, never a traceback.
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 
@@ -57,10 +56,10 @@ def _status_of(error: BaseException) -> int:
             return error.exit_code
         case click.Abort() | KeyboardInterrupt():
             return _say("interrupted", INTERRUPTED)
+        case click.exceptions.NoArgsIsHelpError():
+            return _say(error.format_message(), BAD_INPUT)
         case click.ClickException():
-            said = io.StringIO()
-            error.show(said)
-            return _say(said.getvalue().rstrip("\n"), BAD_INPUT)
+            return _say(f"error: {_describe_usage(error)}", BAD_INPUT)
         case SystemExit():
             return _status_of_exit(error)
         case BrokenPipeError():  # without a reader, as with `| head`
@@ -70,6 +69,13 @@ def _status_of(error: BaseException) -> int:
         case CheckError():
             return _say(f"error: {error}", CHECK_FAILED)
     return _status_of_system(error)
+
+
+def _describe_usage(error: click.ClickException) -> str:
+    """Return an error of the command line in one line, with the command whose help says more."""
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message} (see `{context.command_path} --help`)" if context else message
 
 
 def _status_of_system(error: BaseException) -> int:

@@ -275,7 +275,7 @@ def test_command_prints_the_address_of_a_row_in_the_dashboard(sample: Built) -> 
     [
         (["nowhere/at/all"], "error: no row has the key 'nowhere/at/all'; a key begins with one of "),
         (["{intent}"], "error: core.dim_intents has '{intent}', which does not belong to a dialogue: "),
-        (["{dialogue}", "--json", "--html"], "Usage: "),
+        (["{dialogue}", "--json", "--html"], "error: only one of --json, --html and --url can be given (see "),
     ],
 )
 def test_key_that_cannot_be_shown_is_bad_input(sample: Built, arguments: list[str], message: str) -> None:
@@ -286,7 +286,7 @@ def test_key_that_cannot_be_shown_is_bad_input(sample: Built, arguments: list[st
     refused = run_command("show", *(word.format(**names) for word in arguments), "--warehouse", sample.folder)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith(message.format(**names))
-    assert message == "Usage: " or len(refused.stderr.splitlines()) == 1
+    assert len(refused.stderr.splitlines()) == 1
 
 
 @pytest.fixture(scope="module")
