@@ -27,7 +27,7 @@ from dialogue_warehouse.common.text import place_of, split_lines
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import csv_tables
-from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal
+from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal, why_unreadable
 
 TOKEN = re.compile(
     rb"""[ \t\n\r]*+(?:
@@ -391,7 +391,6 @@ def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
 
 ATTEMPTS = 5
 """Maximum number of attempts to read a file that changes while it is read."""
-BROKEN_LINK = "is a broken link; mount the disk that it leads to, or put the file in its place"
 TICK = 20_000_000
 """Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 
@@ -426,8 +425,7 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
                 before = _settled(stream.fileno())
                 data = read_open(stream)
         except OSError as error:
-            is_broken = isinstance(error, FileNotFoundError) and file.is_symlink()
-            raise LandingError(f"{where}: {BROKEN_LINK if is_broken else error.strerror}") from error
+            raise LandingError(f"{where}: {why_unreadable(file, error)}") from error
         if state_of(file) == before and len(data) == before.size:
             return data, before
     raise LandingError(f"{where}: changed while it was read")
