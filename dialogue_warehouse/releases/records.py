@@ -38,6 +38,8 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+\Z')
+CONSTANT = re.compile(rb"-?(?:NaN|Infinity)\b")
+"""Words for numbers that Python writes, although JSON has none of them."""
 BLANK = re.compile(rb"[ \t\n\r]*+")
 CLOSING = {"[": "]", "{": "}"}
 VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
@@ -145,7 +147,9 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
         if start == len(text) or UNFINISHED_TEXT.match(text, start):
             where = place_of(text, len(text))
             raise NotJsonError(f"not JSON, cut off at its end, {where}", "download it again")
-        raise NotJsonError(f"not JSON at {place_of(text, start)}")
+        constant = CONSTANT.match(text, start)
+        what = f"not JSON, {constant[0].decode()}" if constant else "not JSON"
+        raise NotJsonError(f"{what} at {place_of(text, start)}")
     kind = str(found.lastgroup)
     start, end = found.span(kind)
     return (text[start:end].decode() if kind == "mark" else kind), start, end
