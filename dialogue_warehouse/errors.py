@@ -92,6 +92,17 @@ def in_one_line(error: object, most: int | None = None) -> str:
     return " ".join(str(error).split())[:most] or type(error).__name__
 
 
+LONGEST_QUOTE = 300
+"""Maximum number of characters of one value, key or pointer of a file that a message repeats."""
+
+
+def quoted(value: object) -> str:
+    """Return the text of a value for a message; a long one is cut in its middle, because keys differ at their ends."""
+    text = str(value)
+    half = LONGEST_QUOTE // 2
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:half]}…{text[-half:]}"
+
+
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun in singular or plural: 1 record, 2 records, 1,000 records."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -21,6 +21,7 @@ from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.common.text import JudgedOn, Verdict
 from dialogue_warehouse.corpora.claims import Cell, Claim, Defect, Entry, Rows, exceeds, same_cell, same_rows
 from dialogue_warehouse.corpora.suites import DEFECT
+from dialogue_warehouse.errors import quoted
 
 ABOUT_NULL = ("expect_column_values_to_be_null", "expect_column_values_to_not_be_null")
 """Types that judge NULL values; for all other types Great Expectations ignores NULLs."""
@@ -219,7 +220,7 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
     verdict, is_as_recorded, explanation = _judge_part(claim, measured) if lacking else _judge(claim, measured)
     if tested.refused:
         verdict, is_as_recorded = "refuted", False
-        refused = f"rejected records that break the claim: {tested.refused}, the first: {tested.first_refused}"
+        refused = f"rejected records that break the claim: {tested.refused}, the first: {quoted(tested.first_refused)}"
         explanation = refused if measured.success else f"{explanation}; {refused}"
     elif verdict == "reproduced" and not tested.rows:
         verdict, is_as_recorded, explanation = "vacuous", None, "the build has no rows to test the claim on"

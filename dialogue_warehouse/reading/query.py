@@ -136,6 +136,9 @@ class QueryResult:
         """Describe in one line why a run failed; if memory ran out, name the setting that raises the limit."""
         before = values.LINES_BEFORE if statement != self.statement else 0
         refused = query_error(error, self.skipped_lines - before)
+        if before and (found := values.TOO_LONG.search(str(refused))):
+            column = f"column {self.columns[int(found['index'])]}: " if found["index"] else ""
+            return QueryError(f"{column}{found['value']} has more than the 38 digits of Parquet: cast it to varchar")
         if OUT_OF_MEMORY in str(error):
             return QueryError(f"{refused}; DIALOGUE_QUERY_MEMORY_LIMIT allows more")
         return refused

@@ -127,6 +127,10 @@ IN_PARQUET: Mapping[str, str] = (
     | {"hugeint": "decimal(38, 0)", "timestamp_s": "timestamp", "timestamp_ms": "timestamp"}
 )
 """The types that Parquet stores exactly, and for some others the type to cast them to. The rest is cast to text."""
+TOO_LONG = re.compile(
+    r"Could not cast value (?P<value>-?\d+) to DECIMAL\(38,0\)(?: when casting from source column c(?P<index>\d+))?$"
+)
+"""DuckDB's error about an integer that is too large for its type in Parquet, with the name that `statement` gives."""
 MOMENT = re.compile(r"(?<=\d) (?=\d)")
 """The blank between date and time in DuckDB's own text."""
 Reader = Callable[[Any], Any]

@@ -6,8 +6,10 @@ was not unpacked, the error answer of a server.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from dialogue_warehouse.corpora.forms import SUFFIXES
@@ -19,6 +21,14 @@ HEAD = 2**16
 DOWNLOAD = "download the file itself"
 FETCH = ", for example with `dialogue-warehouse fetch`"
 PUBLISHED = "put the published file in its place"
+BROKEN_LINK = "is a broken link; mount the disk that it leads to, or put the file in its place"
+UNREADABLE = {
+    errno.EISDIR: f"is a folder, not a file: {PUBLISHED}",
+    errno.EINVAL: f"is a pipe or a device, not a regular file: {PUBLISHED}",
+    errno.ELOOP: f"is a link that leads back to itself: {PUBLISHED}",
+    errno.EACCES: "Permission denied: let this user read it",
+}
+"""Errors of the system when a file is read, in words, with what to do."""
 LONGEST_TITLE = 60
 """Maximum number of characters that are quoted of a page's title or a server's answer."""
 LONGEST_ANSWER = 4096
@@ -147,6 +157,13 @@ def answer_kind(text: bytes) -> Kind | None:
     if isinstance(found, dict):
         found = next((found[key] for key in (*ANSWERING, "code") if found.get(key)), found)
     return _answer(str(found)) if found else None
+
+
+def why_unreadable(file: Path, error: OSError) -> str:
+    """Describe why a file cannot be read, and what to do if that is known."""
+    if isinstance(error, FileNotFoundError) and file.is_symlink():
+        return BROKEN_LINK
+    return UNREADABLE.get(error.errno or 0, str(error.strerror))
 
 
 def _text_kind(head: bytes, size: int) -> Kind | None:

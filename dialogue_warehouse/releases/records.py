@@ -27,7 +27,7 @@ from dialogue_warehouse.common.text import place_of, split_lines
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import csv_tables
-from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal
+from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal, why_unreadable
 
 TOKEN = re.compile(
     rb"""[ \t\n\r]*+(?:
@@ -38,6 +38,8 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 UNFINISHED_TEXT = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+\\?+\Z')
+CONSTANT = re.compile(rb"-?(?:NaN|Infinity)\b")
+"""Words for numbers that Python writes, although JSON has none of them."""
 BLANK = re.compile(rb"[ \t\n\r]*+")
 CLOSING = {"[": "]", "{": "}"}
 VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER = range(6)
@@ -145,7 +147,9 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
         if start == len(text) or UNFINISHED_TEXT.match(text, start):
             where = place_of(text, len(text))
             raise NotJsonError(f"not JSON, cut off at its end, {where}", "download it again")
-        raise NotJsonError(f"not JSON at {place_of(text, start)}")
+        constant = CONSTANT.match(text, start)
+        what = f"not JSON, {constant[0].decode()}" if constant else "not JSON"
+        raise NotJsonError(f"{what} at {place_of(text, start)}")
     kind = str(found.lastgroup)
     start, end = found.span(kind)
     return (text[start:end].decode() if kind == "mark" else kind), start, end
@@ -391,7 +395,6 @@ def _parts(text: bytes, parts: dict[str, list[Member]]) -> Iterator[Record]:
 
 ATTEMPTS = 5
 """Maximum number of attempts to read a file that changes while it is read."""
-BROKEN_LINK = "is a broken link; mount the disk that it leads to, or put the file in its place"
 TICK = 20_000_000
 """Nanoseconds within which two changes may get the same time: Linux counts 100 ticks a second or more."""
 
@@ -426,8 +429,7 @@ def read_settled(where: str, file: Path) -> tuple[bytes, FileState]:
                 before = _settled(stream.fileno())
                 data = read_open(stream)
         except OSError as error:
-            is_broken = isinstance(error, FileNotFoundError) and file.is_symlink()
-            raise LandingError(f"{where}: {BROKEN_LINK if is_broken else error.strerror}") from error
+            raise LandingError(f"{where}: {why_unreadable(file, error)}") from error
         if state_of(file) == before and len(data) == before.size:
             return data, before
     raise LandingError(f"{where}: changed while it was read")

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from dialogue_warehouse.common.files import BuildId, LandedPath, read_regular
+from dialogue_warehouse.errors import quoted
 from dialogue_warehouse.releases.records import FileState, LandingError, state_of
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM
@@ -127,9 +128,11 @@ def places_of(files: Iterable[Landed]) -> dict[str, str]:
 def refuse_unknown(landed: Landed) -> None:
     """Raise LandingError if a key or a record of the file was set aside."""
     for extra in landed.extras:
-        raise LandingError(f"{landed.source_file_id}: the schema does not know the key at {extra['json_pointer']}")
+        raise LandingError(
+            f"{landed.source_file_id}: the schema does not know the key at {quoted(extra['json_pointer'])}"
+        )
     for record in landed.quarantine:
-        raise LandingError(f"{landed.source_file_id}: {record['error']}")
+        raise LandingError(f"{landed.source_file_id}: {quoted(record['error'])}")
 
 
 def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:

@@ -28,7 +28,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import connect, limits, literal
 from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import CheckError, causes
+from dialogue_warehouse.errors import CheckError, causes, quoted
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
 from pipelines.building import fallback, pieces
@@ -376,7 +376,7 @@ def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) ->
     with contextlib.suppress(duckdb.Error, CheckError):
         names, broken = select(result.query, FIRST_ROWS)
         values = zip(names, broken[0] if broken else (), strict=False)
-        first = ", the first: " + ", ".join(f"{name}={value}" for name, value in values)
+        first = ", the first: " + ", ".join(f"{name}={quoted(value)}" for name, value in values)
         about = about or fallback.of_rows(broken)
     return f"test {result.name}: {result.failures:,} rows fail{first}", about
 

@@ -23,7 +23,7 @@ from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.errors import CheckError, InputError, quoted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
@@ -95,7 +95,7 @@ def _of_rows(names: list[str], rows: Sequence[tuple[Any, ...]], select: Select) 
     if not rows:
         return "", set()
     first = dict(zip(names, rows[0], strict=True))
-    values = ", ".join(f"{name}={value}" for name, value in first.items() if value is not None)
+    values = ", ".join(f"{name}={quoted(value)}" for name, value in first.items() if value is not None)
     return f", the first: {values}{_place(first.get('dialogue_key'), select)}", of_rows(rows)
 
 
@@ -108,7 +108,7 @@ def _dialogue(query: str, columns: Sequence[str], corpus_id: str, select: Select
     while len(keys) > 1:
         middle = len(keys) // 2
         keys = next((half for half in (keys[:middle], keys[middle:]) if _fails(query, _between(half), select)), [])
-    return f", of {keys[0]}{_place(keys[0], select)}" if keys else ""
+    return f", of {quoted(keys[0])}{_place(keys[0], select)}" if keys else ""
 
 
 def _values(query: str, column: str, condition: str, select: Select) -> list[Any]:

@@ -20,7 +20,7 @@ from dialogue_warehouse.common.database import connect, identifier, limits, lite
 from dialogue_warehouse.corpora.claims import read_claims
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.suites import UNEXPECTED_ROWS, Expectation
-from dialogue_warehouse.errors import BuildError, InputError
+from dialogue_warehouse.errors import BuildError, InputError, quoted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.changes import Changes, Side, change_rows, compare
 from dialogue_warehouse.settings import Settings
@@ -228,18 +228,18 @@ def _describe_row(con: duckdb.DuckDBPyConnection, row: Mapping[str, Any]) -> str
     keys = [value for name, value in row.items() if name.endswith("_key") and isinstance(value, str)]
     key = max(keys, key=lambda value: value.count("/"), default=None)
     if row.get("source_file_id") and row.get("record_index") is not None:
-        return f"{_place(row['source_file_id'], row['record_index'])}{f' ({key})' if key else ''}"
+        return f"{_place(row['source_file_id'], row['record_index'])}{f' ({quoted(key)})' if key else ''}"
     if key is not None:
         with contextlib.suppress(duckdb.Error):
             query = f"select source_file_id, record_index, json_pointer from core.source_of({literal(key)})"
             if found := con.execute(query).fetchall():
-                return f"{_place(*found[0])} ({key})"
-    values = ", ".join(f"{name} {value}" for name, value in row.items() if value is not None)
+                return f"{_place(*found[0])} ({quoted(key)})"
+    values = ", ".join(f"{name} {quoted(value)}" for name, value in row.items() if value is not None)
     return " ".join(values.split())
 
 
 def _place(source_file_id: str, record_index: int, pointer: str | None = None) -> str:
-    return f"{source_file_id} record {record_index}{f' at {pointer}' if pointer else ''}"
+    return f"{source_file_id} record {record_index}{f' at {quoted(pointer)}' if pointer else ''}"
 
 
 def begin(audit: AuditProcess, build: Build, paths: WarehousePaths, settings: Settings) -> list[str]:

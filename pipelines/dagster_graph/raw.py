@@ -10,7 +10,7 @@ from dataclasses import replace
 import dagster as dg
 
 from dialogue_warehouse.corpora.release import Corpus, raw_table
-from dialogue_warehouse.errors import InputError, counted
+from dialogue_warehouse.errors import InputError, counted, quoted
 from dialogue_warehouse.releases import finding, source_tree
 from dialogue_warehouse.releases.source_tree import NO_CORPUS, Ignored
 from dialogue_warehouse.releases.unpacking import MISMATCH
@@ -229,7 +229,7 @@ def _set_aside(file: Landed) -> Iterator[str]:
     if file.extras:
         yield (
             f"{file.source_file_id}: {counted(len(file.extras), 'key')} that the schema does not know, kept in "
-            f"core.source_extras, the first at {file.extras[0]['json_pointer']}"
+            f"core.source_extras, the first at {quoted(file.extras[0]['json_pointer'])}"
         )
     if file.quarantine:
         refused = counted(len(file.quarantine), "record")
@@ -237,5 +237,5 @@ def _set_aside(file: Landed) -> Iterator[str]:
             refused = f"all {refused}" if file.record_count > 1 else "the only record"
         yield (
             f"{file.source_file_id}: {refused} refused, kept in "
-            f"core.source_quarantine, the first: {file.quarantine[0]['error']}"
+            f"core.source_quarantine, the first: {quoted(file.quarantine[0]['error'])}"
         )

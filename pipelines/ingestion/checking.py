@@ -26,7 +26,7 @@ from dialogue_warehouse.common.json_values import (
 )
 from dialogue_warehouse.corpora.column_types import type_of
 from dialogue_warehouse.corpora.release import Container, Entity
-from dialogue_warehouse.errors import naming
+from dialogue_warehouse.errors import naming, quoted
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.records import LandingError, Record
 from dialogue_warehouse.releases.unpacking import MISMATCH, SIMULATED
@@ -133,7 +133,7 @@ class RecordCheck:
             pointer = self.extras[0]["json_pointer"]
             raise LandingError(
                 f"{self.landed.source_file_id}: more than {MOST_EXTRAS:,} of its keys are not in the schema, "
-                f"the first at {pointer}"
+                f"the first at {quoted(pointer)}"
             )
         return cleaned
 
@@ -155,7 +155,7 @@ class RecordCheck:
         if len(self.quarantine) > MOST_REFUSED:
             raise LandingError(
                 f"{self.landed.source_file_id}: more than {MOST_REFUSED:,} of its records are refused, "
-                f"the first: {self.quarantine[0]['error']}"
+                f"the first: {quoted(self.quarantine[0]['error'])}"
             )
 
 

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import LONGEST_QUOTE, InputError, quoted
 from dialogue_warehouse.reading.findings import TraceError
 
 
@@ -23,3 +23,11 @@ from dialogue_warehouse.reading.findings import TraceError
 def test_line_end_in_a_quoted_name_is_escaped(error: InputError, text: str) -> None:
     assert str(error) == text
     assert str(pickle.loads(pickle.dumps(error))) == text
+
+
+def test_long_value_is_cut_in_its_middle() -> None:
+    """Regression: a key of 50,000 characters was repeated whole in the errors and notices of a build."""
+    assert quoted("x" * LONGEST_QUOTE) == "x" * LONGEST_QUOTE
+    assert quoted(7) == "7"
+    half = LONGEST_QUOTE // 2
+    assert quoted("a" * 50_000 + "b" * 50_000) == f"{'a' * half}…{'b' * half}"

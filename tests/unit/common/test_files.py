@@ -20,7 +20,8 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import LARGEST_FILE, read_regular, replacing, write_atomically, write_table
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.releases import records, source_tree
-from dialogue_warehouse.releases.records import BROKEN_LINK, LandingError, read_settled
+from dialogue_warehouse.releases.file_kinds import BROKEN_LINK
+from dialogue_warehouse.releases.records import LandingError, read_settled
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, landed
@@ -67,7 +68,8 @@ def test_source_file_that_is_not_a_file_is_rejected_in_one_line(tmp_path: Path, 
     place = tmp_path / "toy/train/items.json"
     place.parent.mkdir(parents=True)
     make(place)
-    with pytest.raises(LandingError, match=rf"^toy/train/items\.json: (?:{reported})$"):
+    advised = "is a (?:folder|pipe or a device), .+: put the published file in its place"
+    with pytest.raises(LandingError, match=rf"^toy/train/items\.json: (?:{reported}|{advised})$"):
         land_file(
             LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, tmp_path / "toy", "train/items.json", tmp_path / "raw")
         )

@@ -216,8 +216,11 @@ def test_missing_file_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_corpus_has_claims_of_every_kind(corpus_id: str) -> None:
     expectations = load_corpus_suite(corpus_id).expectations
-    assert {entry.severity for entry in expectations} == {"critical", "warning"}
-    assert {UNEXPECTED_ROWS, QUERY_ROWS} <= {entry.type for entry in expectations}
+    lacks = {"critical", "warning"} - {entry.severity for entry in expectations}
+    assert not lacks, f"{corpus_id}/claims.toml: no claim has the severity {lacks.pop()}"
+    kinds = {UNEXPECTED_ROWS: "invariant", QUERY_ROWS: "count"}
+    lacks = {kind for of, kind in kinds.items() if of not in {entry.type for entry in expectations}}
+    assert not lacks, f"{corpus_id}/claims.toml: no claim has the kind {lacks.pop()}"
     claimed = [entry for entry in expectations if entry.claim_id]
     form = rf"({corpus_id}_)?[A-Z]\d\d?(\.\d)?[a-z]?"
     assert [entry.expectation_id for entry in claimed if not re.fullmatch(form, entry.expectation_id)] == [], form

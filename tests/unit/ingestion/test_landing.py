@@ -244,6 +244,14 @@ def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
         land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS, strict=True)
 
 
+def test_long_key_is_kept_whole_and_cut_in_the_error(tmp_path: Path) -> None:
+    item = ITEM | {"x" * 50_000: 1}
+    assert land(tmp_path, [item], ITEMS).extras == [{"json_pointer": f"/0/{'x' * 50_000}", "value": "1"}]
+    with pytest.raises(LandingError, match=r"does not know the key at /0/x{100,}…x{100,}$") as refused:
+        land(tmp_path, [item], ITEMS, strict=True)
+    assert len(str(refused.value)) < 400
+
+
 def test_key_twice_inside_a_record_sets_that_record_aside(tmp_path: Path) -> None:
     text = json.dumps([ITEM, ITEM]).replace('"scores": {"b": 1.5', '"scores": {"a": 9.0, "b": 1.5', 1)
     landed = land(tmp_path, text.encode(), ITEMS)

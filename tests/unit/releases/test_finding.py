@@ -123,9 +123,12 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "reported"),
     [
-        (lambda path: path.mkdir(), "not a regular file"),
-        (os.mkfifo, "not a regular file"),
-        (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
+        (lambda path: path.mkdir(), "is a folder, not a file: put the published file in its place"),
+        (os.mkfifo, "is a pipe or a device, not a regular file: put the published file in its place"),
+        (
+            lambda path: path.symlink_to(path.name),
+            "is a link that leads back to itself: put the published file in its place",
+        ),
         (
             lambda path: path.symlink_to("nowhere"),
             "is a broken link; mount the disk that it leads to, or put the file in its place",
@@ -136,7 +139,7 @@ def test_corpus_without_the_form_has_no_files(tmp_path: Path) -> None:
 def test_other_object_at_the_path_of_a_file_is_rejected(
     tmp_path: Path, made: Callable[[Path], object], reported: str
 ) -> None:
-    """Regression: a build waited for the other end of a pipe, or took the file for missing."""
+    """Regression: a build waited for the other end of a pipe, took the file for missing, or did not say what to do."""
     corpus = registry.load_corpora()[0]
     listed = next(file for file in corpus.files if corpus.entity_of(file.path) and not file.is_documentation)
     place = tmp_path / corpus.corpus_id / listed.path

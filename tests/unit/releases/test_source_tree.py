@@ -160,10 +160,10 @@ def test_circular_links_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "problem", "refused"),
     [
-        (os.mkfifo, "not a regular file", "not a regular file"),
-        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "not a regular file"),
+        (os.mkfifo, "not a regular file", "is a pipe or a device"),
+        (lambda path: path.symlink_to("/dev/null"), "not a regular file", "is a pipe or a device"),
         (lambda path: path.symlink_to("nowhere"), "a broken link", "is a broken link; mount the disk"),
-        (lambda path: path.symlink_to(path.name), "Too many levels", "Too many levels"),
+        (lambda path: path.symlink_to(path.name), "Too many levels", "is a link that leads back to itself"),
     ],
     ids=["pipe", "device", "nowhere", "itself"],
 )

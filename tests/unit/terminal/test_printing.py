@@ -130,6 +130,22 @@ def test_parquet_that_fails_leaves_no_file(con, tmp_path, failing):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("columns", "reported"),
+    [
+        ("1 as n, {}::hugeint as big", r"column big: {} has more than the 38 digits of Parquet: cast it to varchar"),
+        ("[{}::hugeint] as bigs", r"{} has more than the 38 digits of Parquet: cast it to varchar"),
+        ("c0::decimal(38, 0) as n, 1::hugeint as m from (select {}::hugeint as c0)", r"line 1, at ::decimal\(38, 0\)"),
+    ],
+    ids=["column", "list", "cast in the query"],
+)
+def test_number_that_is_too_long_for_parquet_is_rejected_with_its_column(con, tmp_path, columns, reported):
+    """Regression: the error named the column `c0`, which the query does not have."""
+    number = "-123456789012345678901234567890123456789"
+    with pytest.raises(QueryError, match=rf"{reported.format(number)}\)?$"):
+        result_files.write_parquet(query.run_query(con, f"select {columns.format(number)}"), tmp_path / "out.parquet")
+
+
 @pytest.mark.parametrize("place", ["", "nowhere/out.parquet"])
 def test_parquet_to_an_impossible_path_is_rejected(con, tmp_path, place):
     with pytest.raises(QueryError, match="is a folder, or its folder does not exist"):
