@@ -217,12 +217,18 @@ MASTER = _text(
 """A master in Spark's notation, or a Thrift server."""
 WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
 SMTP = _url(
-    lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
-    "smtp://HOST or smtp+starttls://HOST or smtps://HOST",
+    # An @ after the host: the password has a / ? or # as it is, and what is before that is not the host.
+    lambda url: (
+        has_host(url, ("smtp", "smtp+starttls", "smtps")) and "@" not in "".join(urllib.parse.urlsplit(url)[2:])
+    ),
+    "smtp://HOST or smtp+starttls://HOST or smtps://HOST; / ? # in a password are written as %2F %3F %23",
 )
 MIRROR = _url(is_mirror, "http://HOST/…, https://HOST/… or file:///FOLDER")
-MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "not an email address")
-
+MAIL = _text(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@([A-Za-z0-9.-]+|\[[0-9A-Za-z:.]+\])",
+    "not an email address such as anna@example.org; only ASCII can be used, and a domain in Punycode",
+)
+"""An address that every mail server takes; libcurl sends no other."""
 
 HOST = _text(
     r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?", "not a host such as dialogues.example or 10.0.0.5:8080"
@@ -300,7 +306,8 @@ class Settings:
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
-    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
+    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`, with
+    / ? # % in the password as percent codes."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
     """Sender of the mail."""
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
