@@ -20,7 +20,7 @@ import msgspec
 from msgspec import structs
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.common.text import visible, visible_lines
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
@@ -165,6 +165,7 @@ def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> tu
     """Send a message to every channel and record it. Return it, and the reason if it could not be recorded."""
     from pipelines.building import channels  # needs libcurl, which most builds do not
 
+    text = visible_lines(text)  # the path of the warehouse is not escaped yet
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
     alert = Alert(at=health.now(), kind=kind, text=text, undelivered=undelivered)
     try:

@@ -194,6 +194,13 @@ def test_alert_is_sent_if_no_file_can_be_written(paths: WarehousePaths, hook: tu
     assert "x: y" in hook[0].received[0]["text"]
 
 
+def test_name_of_the_warehouse_is_escaped(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
+    """Regression: a sequence for the terminal in the name stood in the message as it is."""
+    paths = WarehousePaths(tmp_path / "a\x1b[31m")
+    assert alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y") is None
+    assert hook[0].received[0]["text"].startswith(f"The build of {tmp_path}/a\\x1b[31m has failed.\nx: y\n")
+
+
 def test_long_line_is_not_truncated_inside_a_secret(paths: WarehousePaths) -> None:
     settings = Settings(warehouse=paths.root, mirror="https://user:hunter22@m.example/x")
     for length in range(alerts.LONGEST - 12, alerts.LONGEST):
