@@ -139,6 +139,8 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
     from pipelines.building import alerts
 
     if not ownership.is_warehouse(paths):
+        if paths.root.is_dir():
+            next(paths.root.iterdir(), None)  # one of another user: its error says so
         raise InputError(f"{paths.root}: is not a warehouse, so its last check is unknown")
     problem, unrecorded = alerts.tell_silence(paths, settings)
     if unrecorded:

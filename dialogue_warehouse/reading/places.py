@@ -165,8 +165,11 @@ def _identity(path: Path) -> object:
 
 
 def _has_tables(folder: Path) -> bool:
-    """Tell if a folder has Parquet tables: `<schema>/<table>/…`."""
-    return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
+    """Tell if a folder has Parquet tables: `<schema>/<table>/…`. Raises InputError for a folder that cannot be read."""
+    try:
+        return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}") from error
 
 
 def _id_of(database: Path, otherwise: Path) -> str:
