@@ -182,6 +182,10 @@ def _folder(text: str) -> Path:
         raise ValueError("names no folder")
     if re.match(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a drive has one letter
         raise ValueError(f"'{text}' is a URL; only local folders can be used")
+    if re.fullmatch(r"""\s*(["']).*\1\s*""", text):  # such as from a file for `docker run --env-file`
+        raise ValueError(f"{text.strip()} is in quotation marks; write it without them")
+    if text.endswith(("\r", "\n")):
+        raise ValueError(f"'{text.rstrip()}' ends in a line end; remove it, or save the file with Unix line ends")
     return Path(text)
 
 
