@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import DEFAULT_WAREHOUSE, absolute
+from dialogue_warehouse.paths import DEFAULT_WAREHOUSE, absolute, refuse_root, refuse_undecodable
 
 TELEMETRY_OFF = {
     "DO_NOT_TRACK": "1",
@@ -341,7 +341,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
-        """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises SettingsError."""
+        """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises InputError."""
         values = {name: os.environ.get(variable_of(name)) or None for name in _readers()}
         values |= {name: value for name, value in overrides.items() if value is not None}
         given = {
@@ -349,6 +349,9 @@ class Settings:
             for name, value in values.items()
             if value is not None
         }
+        for folder in (given[name] for name in ("warehouse", "source") if name in given):
+            refuse_root(folder)
+            refuse_undecodable(folder)
         settings = replace(cls(), **given)
         if settings.alert_smtp is not None and not settings.alert_to:
             raise SettingsError("DIALOGUE_ALERT_TO: names no recipient, and DIALOGUE_ALERT_SMTP needs one")

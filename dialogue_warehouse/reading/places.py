@@ -21,7 +21,14 @@ from dialogue_warehouse.common.database import QueryError, connect, identifier, 
 from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import DownloadError, InputError
-from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
+from dialogue_warehouse.paths import (
+    BUILD_ID,
+    WarehousePaths,
+    absolute,
+    refuse_root,
+    refuse_undecodable,
+    tables_beside,
+)
 from dialogue_warehouse.paths import downloads as downloads_folder
 from dialogue_warehouse.reading import connection, descriptions
 from dialogue_warehouse.settings import Settings
@@ -70,7 +77,7 @@ class Place:
         if self._url:
             self._refuse_raw()
         self._settings, self._notice = settings, notice
-        self._path = self._download(self._url) if self._url else absolute(Path(named))
+        self._path = self._download(self._url) if self._url else _usable(Path(named))
         self._seen: object = None
         self.paths = WarehousePaths(self._folder())
 
@@ -144,6 +151,13 @@ class Place:
             _describe(paths.build_database(build_id), paths.build_tables(build_id))
         publication.write_pointer(paths.pointer, build_id)
         return paths.root
+
+
+def _usable(path: Path) -> Path:
+    """Make a path absolute. Raises InputError for one at which no warehouse can be opened."""
+    refuse_root(path)
+    refuse_undecodable(path)
+    return absolute(path)
 
 
 def _kind_of(path: Path, error: QueryError) -> str:

@@ -178,6 +178,14 @@ def test_folder_as_an_environment_file_may_give_it_is_rejected(monkeypatch, name
     assert str(refused.value) == f"DIALOGUE_{name}: {reported}"
 
 
+@pytest.mark.parametrize("name", ["SOURCE", "WAREHOUSE"])
+@pytest.mark.parametrize("text", ["/", "/tmp/..", "/srv/\udcff"])
+def test_folder_in_which_no_warehouse_can_be_is_rejected(monkeypatch, name, text):
+    """Regression: a command that reads `/` said to run `build`, and DuckDB failed at a name that is not UTF-8."""
+    with pytest.raises(InputError, match=r": (is the root of the file system|the path is not valid UTF-8)"):
+        from_environment(monkeypatch, name, text)
+
+
 @pytest.mark.parametrize(
     ("option", "text"),
     [
