@@ -25,7 +25,7 @@ from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.checked import last_check
 from dialogue_warehouse.storage.landed import Fallback
 
-Kind = Literal["nothing_published", "build_failed", "build_interrupted", "stale_corpus", "no_check"]
+Kind = Literal["nothing_published", "build_failed", "build_interrupted", "damaged_build", "stale_corpus", "no_check"]
 KINDS: tuple[str, ...] = get_args(Kind)
 """The kinds of problems that make a warehouse unhealthy."""
 
@@ -169,6 +169,15 @@ def find_problems(paths: WarehousePaths) -> Iterator[Problem]:
         yield Problem("build_interrupted", f"the build that began at {attempt.at} was interrupted")
     for corpus_id, fallback in stale_corpora(paths).items():
         yield Problem("stale_corpus", fallback.describe_as_stale(corpus_id))
+
+
+def damage_of(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
+    """Return the files of a published build that are missing or have changed, also its manifest."""
+    try:
+        builds.read_manifest(paths, build_id)
+    except InputError:
+        return (paths.build_manifest(build_id), *builds.damage(paths, build_id))
+    return tuple(builds.damage(paths, build_id))
 
 
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:

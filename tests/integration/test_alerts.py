@@ -24,7 +24,7 @@ from pipelines.building import alerts
 from pipelines.ingestion.connections import ascii_url, host_of
 from tests.conftest import run_command
 from tests.integration.downloads import Web
-from tests.unit.published import make_build
+from tests.unit.published import BUILD, make_build
 
 SECRET = "T0/B1/xyzzy"
 
@@ -307,6 +307,7 @@ def test_command_reports_silence_without_any_process_of_dagster(
 ) -> None:
     """The daemon was killed days ago, and nothing of Dagster is left: only a timer of the system calls the command."""
     make_build(paths)
+    paths.published.write_bytes(paths.build_database(BUILD).read_bytes())
     silent_since(paths, 30)
     command = ("status", "--alert", "--warehouse", paths.root)
     variables = {"DIALOGUE_ALERT_WEBHOOK": hook[1]}
