@@ -7,6 +7,7 @@ change the kept instance.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import os
@@ -22,8 +23,10 @@ import dagster as dg
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import plain_path
+from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.errors import InputError, first_line, in_one_line, said_by_sqlite
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths, absolute
+from dialogue_warehouse.settings import folder_named
 from dialogue_warehouse.storage import ownership
 from pipelines.dagster_graph import configuration
 
@@ -294,9 +297,18 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
             yield database
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare a warehouse for Dagster: make the folder and its configuration, and repair the history."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.dagster_graph.instance", description=main.__doc__)
+    parser.add_argument("warehouse", help="folder of the warehouse")
+    given = parser.parse_args(arguments)
     try:
-        prepare(WarehousePaths(Path(sys.argv[1]).absolute()))
+        prepare(WarehousePaths(absolute(folder_named(given.warehouse, "warehouse"))))
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
