@@ -146,7 +146,7 @@ def report_build(events: Iterable[AssetEvent], paths: WarehousePaths, report: Ca
                         instance.wipe_assets([event.asset_key])
                     instance.report_runless_asset_event(event)
     except Exception as error:
-        reason = said_by_sqlite(error) or first_line(error)
+        reason = said_by_sqlite(error) or _of_settings(error) or first_line(error)
         report(f"{paths.dagster_home}: the history of this build cannot be kept there: {reason}")
 
 
@@ -262,11 +262,22 @@ def opening(file: Path) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        reason = in_one_line(error.__cause__ or error, configuration.SHOWN)
+        reason = _of_settings(error) or in_one_line(error.__cause__ or error, configuration.SHOWN)
         raise InputError(
             f"{file}: the history that it names cannot be opened: {reason}; "
             "start its database or correct the file and the variables that it reads"
         ) from error
+
+
+def _of_settings(error: Exception) -> str | None:
+    """Return why Dagster refuses a value of its settings; None for another error.
+
+    The error itself begins with all settings that Dagster knows, and the reason, such as a variable that is not set,
+    comes before a trace.
+    """
+    if not isinstance(error, dg.DagsterInvalidConfigError) or not error.errors:
+        return None
+    return in_one_line(error.errors[0].message.partition("\n\nStack Trace:")[0].rpartition("Error: ")[2]).rstrip(".")
 
 
 def _remove_history(paths: WarehousePaths) -> None:
