@@ -43,6 +43,8 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """True if the build was published, but a damaged corpus fell back to its published files."""
     is_sent: bool = True
     """False if the alert has reached no recipient yet."""
+    is_over: bool = False
+    """True if builds succeed again, and the message about that has reached no recipient yet."""
 
 
 def now() -> str:
@@ -93,7 +95,7 @@ def last_attempt(paths: WarehousePaths) -> Attempt | None:
     if begun is not None and _is_locked(paths):
         return Attempt("running", begun.started_at)
     failed = None
-    if trouble is not None and not trouble.is_in_part:
+    if trouble is not None and not trouble.is_in_part and not trouble.is_over:
         failed = Attempt("failed", trouble.at or trouble.since, trouble.since, trouble.text)
     published = _published(paths)
     last = failed or published

@@ -257,6 +257,27 @@ def test_message_that_reached_no_recipient_is_sent_again(paths: WarehousePaths, 
     assert trouble.since <= trouble.at
 
 
+def test_recovery_that_reached_no_recipient_is_reported_again(
+    paths: WarehousePaths, hook: tuple[type[Hook], str]
+) -> None:
+    """Regression: the failure was forgotten before its end was sent, so no one who got it heard that builds succeed again."""
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    alerts.tell_failure(paths, settings, "abcd: x")
+    for status in (500, 500, 200, 200):
+        hook[0].status = status
+        alerts.tell_success(paths, settings)
+        assert health.last_attempt(paths) is None  # `status` does not report a failure that is over
+    assert [(line["kind"], len(line["undelivered"])) for line in written(paths)] == [
+        *(("failure", 0), ("recovery", 1), ("recovery", 1), ("recovery", 0))
+    ]
+    alerts.tell_failure(paths, settings, "abcd: x")
+    hook[0].status = 500
+    alerts.tell_success(paths, settings)
+    hook[0].status = 200
+    alerts.tell_failure(paths, settings, "abcd: x")  # it fails again before the recovery is reported
+    assert [line["kind"] for line in written(paths)][-3:] == ["failure", "recovery", "failure"]
+
+
 def silent_since(paths: WarehousePaths, hours: float) -> None:
     """Record a check that finished so many hours ago."""
     at = datetime.now(UTC) - timedelta(hours=hours)
@@ -276,11 +297,12 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
         assert problem is not None
         assert (problem.kind, unrecorded) == ("no_check", None)
     checked.record_check(paths)
-    for _ in range(2):
+    for status in (500, 200, 200):
+        hook[0].status = status
         assert alerts.tell_silence(paths, settings) == (None, None)
-    assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery"]
-    first, again, over = (message["text"] for message in hook[0].received)
-    assert first == again
+    assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery", "recovery"]
+    first, again, over, over_again = (message["text"] for message in hook[0].received)
+    assert (first, over) == (again, over_again)
     assert (
         f"The warehouse {paths.root} has not been checked for more than 48 hours (DIALOGUE_HEARTBEAT_HOURS)." in first
     )
@@ -288,7 +310,7 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
     assert over.startswith(f"The warehouse {paths.root} is checked again.\nBefore that, no check of the source has")
     silent_since(paths, 100)  # later it falls silent again
     alerts.tell_silence(paths, settings)
-    assert len(hook[0].received) == 4
+    assert len(hook[0].received) == 5
 
 
 def test_failing_builds_and_silence_are_separate_states(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
