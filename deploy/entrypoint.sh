@@ -1,6 +1,6 @@
 #!/bin/sh
-# The entry point of the image: `web` and `daemon` start Dagster, `watch` sends an alert when the warehouse is in a bad
-# state, everything else is a command of dialogue-warehouse.
+# The entry point of the image: `web` and `daemon` start Dagster, `watch` sends an alert if the source was not
+# checked for long, everything else is a command of dialogue-warehouse.
 set -eu
 
 case "${1:-}" in

@@ -45,6 +45,14 @@ def refuse_root(folder: Path) -> None:
         raise InputError(f"{folder}: is the root of the file system; choose a folder below it")
 
 
+def refuse_undecodable(folder: Path) -> None:
+    """Raise InputError for a path that is not UTF-8: DuckDB opens no file there."""
+    try:
+        str(absolute(folder)).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{folder}: the path is not valid UTF-8, so DuckDB opens no file there; rename it") from None
+
+
 BUILD_ID = re.compile(r"[0-9]{8}T[0-9]{12}Z")
 """The id of a build: the time of its start, in UTC."""
 RAW_FILE = re.compile(r"(?P<stem>[^/]+-[0-9a-f]{16}-[0-9a-f]{12}|empty-[0-9a-f]{12})\.(parquet|json)")

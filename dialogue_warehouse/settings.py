@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import DEFAULT_WAREHOUSE, absolute
+from dialogue_warehouse.paths import DEFAULT_WAREHOUSE, absolute, refuse_root, refuse_undecodable
 
 TELEMETRY_OFF = {
     "DO_NOT_TRACK": "1",
@@ -182,6 +182,10 @@ def _folder(text: str) -> Path:
         raise ValueError("names no folder")
     if re.match(r"\s*[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a drive has one letter
         raise ValueError(f"'{text}' is a URL; only local folders can be used")
+    if re.fullmatch(r"""\s*(["']).*\1\s*""", text):  # such as from a file for `docker run --env-file`
+        raise ValueError(f"{text.strip()} is in quotation marks; write it without them")
+    if text.endswith(("\r", "\n")):
+        raise ValueError(f"'{text.rstrip()}' ends in a line end; remove it, or save the file with Unix line ends")
     return Path(text)
 
 
@@ -217,12 +221,18 @@ MASTER = _text(
 """A master in Spark's notation, or a Thrift server."""
 WEBHOOK = _url(lambda url: has_host(url, ("http", "https")), "http://HOST or https://HOST")
 SMTP = _url(
-    lambda url: has_host(url, ("smtp", "smtp+starttls", "smtps")),
-    "smtp://HOST or smtp+starttls://HOST or smtps://HOST",
+    # An @ after the host: the password has a / ? or # as it is, and what is before that is not the host.
+    lambda url: (
+        has_host(url, ("smtp", "smtp+starttls", "smtps")) and "@" not in "".join(urllib.parse.urlsplit(url)[2:])
+    ),
+    "smtp://HOST or smtp+starttls://HOST or smtps://HOST; / ? # in a password are written as %2F %3F %23",
 )
 MIRROR = _url(is_mirror, "http://HOST/…, https://HOST/… or file:///FOLDER")
-MAIL = _text(r"[^@\s<>,\x00-\x1f]+@[^@\s<>,\x00-\x1f]+", "not an email address")
-
+MAIL = _text(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@([A-Za-z0-9.-]+|\[[0-9A-Za-z:.]+\])",
+    "not an email address such as anna@example.org; only ASCII can be used, and a domain in Punycode",
+)
+"""An address that every mail server takes; libcurl sends no other."""
 
 HOST = _text(
     r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?", "not a host such as dialogues.example or 10.0.0.5:8080"
@@ -300,7 +310,8 @@ class Settings:
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
-    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`."""
+    """Mail server that sends the same message: `smtp://`, `smtp+starttls://` or `smtps://USER:PASSWORD@HOST:PORT`, with
+    / ? # % in the password as percent codes."""
     alert_from: Annotated[str, MAIL] = "dialogue-warehouse@localhost"
     """Sender of the mail."""
     alert_to: Annotated[tuple[str, ...], _recipients] = ()
@@ -330,7 +341,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:
-        """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises SettingsError."""
+        """Settings from `DIALOGUE_…` variables; overrides that are not None win. Raises InputError."""
         values = {name: os.environ.get(variable_of(name)) or None for name in _readers()}
         values |= {name: value for name, value in overrides.items() if value is not None}
         given = {
@@ -338,6 +349,9 @@ class Settings:
             for name, value in values.items()
             if value is not None
         }
+        for folder in (given[name] for name in ("warehouse", "source") if name in given):
+            refuse_root(folder)
+            refuse_undecodable(folder)
         settings = replace(cls(), **given)
         if settings.alert_smtp is not None and not settings.alert_to:
             raise SettingsError("DIALOGUE_ALERT_TO: names no recipient, and DIALOGUE_ALERT_SMTP needs one")

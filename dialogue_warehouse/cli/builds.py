@@ -106,7 +106,8 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
 
     It lists the kept builds, and the files of the releases that are missing or not read.
 
-    The exit status is 1 if nothing is published, the last build failed, or a corpus is stale; the last lines say which.
+    The exit status is 1 if nothing is published, the last build failed, a corpus is stale, or files of the published
+    build are damaged; the last lines say which.
     With --alert it is also 1 if the source was not checked for too long.
     It is 2 if the dagster.yaml of the warehouse is wrong.
     """
@@ -139,6 +140,8 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
     from pipelines.building import alerts
 
     if not ownership.is_warehouse(paths):
+        if paths.root.is_dir():
+            next(paths.root.iterdir(), None)  # one of another user: its error says so
         raise InputError(f"{paths.root}: is not a warehouse, so its last check is unknown")
     problem, unrecorded = alerts.tell_silence(paths, settings)
     if unrecorded:

@@ -21,7 +21,14 @@ from dialogue_warehouse.common.database import QueryError, connect, identifier, 
 from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import DownloadError, InputError
-from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute, tables_beside
+from dialogue_warehouse.paths import (
+    BUILD_ID,
+    WarehousePaths,
+    absolute,
+    refuse_root,
+    refuse_undecodable,
+    tables_beside,
+)
 from dialogue_warehouse.paths import downloads as downloads_folder
 from dialogue_warehouse.reading import connection, descriptions
 from dialogue_warehouse.settings import Settings
@@ -70,7 +77,7 @@ class Place:
         if self._url:
             self._refuse_raw()
         self._settings, self._notice = settings, notice
-        self._path = self._download(self._url) if self._url else absolute(Path(named))
+        self._path = self._download(self._url) if self._url else _usable(Path(named))
         self._seen: object = None
         self.paths = WarehousePaths(self._folder())
 
@@ -146,6 +153,13 @@ class Place:
         return paths.root
 
 
+def _usable(path: Path) -> Path:
+    """Make a path absolute. Raises InputError for one at which no warehouse can be opened."""
+    refuse_root(path)
+    refuse_undecodable(path)
+    return absolute(path)
+
+
 def _kind_of(path: Path, error: QueryError) -> str:
     """Name what a file is that cannot be opened as a warehouse."""
     with open_regular(path) as stream:
@@ -165,8 +179,11 @@ def _identity(path: Path) -> object:
 
 
 def _has_tables(folder: Path) -> bool:
-    """Tell if a folder has Parquet tables: `<schema>/<table>/…`."""
-    return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
+    """Tell if a folder has Parquet tables: `<schema>/<table>/…`. Raises InputError for a folder that cannot be read."""
+    try:
+        return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}") from error
 
 
 def _id_of(database: Path, otherwise: Path) -> str:

@@ -25,7 +25,7 @@ from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.checked import last_check
 from dialogue_warehouse.storage.landed import Fallback
 
-Kind = Literal["nothing_published", "build_failed", "build_interrupted", "stale_corpus", "no_check"]
+Kind = Literal["nothing_published", "build_failed", "build_interrupted", "damaged_build", "stale_corpus", "no_check"]
 KINDS: tuple[str, ...] = get_args(Kind)
 """The kinds of problems that make a warehouse unhealthy."""
 
@@ -43,6 +43,8 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """True if the build was published, but a damaged corpus fell back to its published files."""
     is_sent: bool = True
     """False if the alert has reached no recipient yet."""
+    is_over: bool = False
+    """True if builds succeed again, and the message about that has reached no recipient yet."""
 
 
 def now() -> str:
@@ -93,7 +95,7 @@ def last_attempt(paths: WarehousePaths) -> Attempt | None:
     if begun is not None and _is_locked(paths):
         return Attempt("running", begun.started_at)
     failed = None
-    if trouble is not None and not trouble.is_in_part:
+    if trouble is not None and not trouble.is_in_part and not trouble.is_over:
         failed = Attempt("failed", trouble.at or trouble.since, trouble.since, trouble.text)
     published = _published(paths)
     last = failed or published
@@ -169,6 +171,15 @@ def find_problems(paths: WarehousePaths) -> Iterator[Problem]:
         yield Problem("build_interrupted", f"the build that began at {attempt.at} was interrupted")
     for corpus_id, fallback in stale_corpora(paths).items():
         yield Problem("stale_corpus", fallback.describe_as_stale(corpus_id))
+
+
+def damage_of(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
+    """Return the files of a published build that are missing or have changed, also its manifest."""
+    try:
+        builds.read_manifest(paths, build_id)
+    except InputError:
+        return (paths.build_manifest(build_id), *builds.damage(paths, build_id))
+    return tuple(builds.damage(paths, build_id))
 
 
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:

@@ -21,7 +21,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import BuildId, read_regular
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import BuildError, InputError
-from dialogue_warehouse.paths import BUILD_ID, WarehousePaths
+from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, refuse_undecodable
 
 FORMAT = 1
 """The layout version of the warehouses that this version reads and writes."""
@@ -64,6 +64,7 @@ def claim(paths: WarehousePaths) -> None:
 def refuse_foreign(paths: WarehousePaths) -> None:
     """Raise InputError for a folder that cannot become a warehouse, and for links inside a warehouse."""
     root = paths.root
+    refuse_undecodable(root)
     real = Path(os.path.realpath(root))
     if real == Path(real.anchor) or real == _home():
         raise InputError(f"{root}: cannot be a warehouse; choose a folder below it with --warehouse")

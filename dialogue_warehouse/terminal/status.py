@@ -14,7 +14,7 @@ from rich.text import Text
 from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.source_tree import ENTRIES, FILES, NO_CORPUS, Ignored, describe
@@ -134,7 +134,7 @@ class Status:
     releases: tuple[ReleaseStatus, ...]
     """The files of the releases at the source; empty for the embedded sample."""
     damaged: tuple[str, ...]
-    """The published file, and files of the published build with Parquet, that changed since publishing."""
+    """The published file, and files of the published build, that are missing or changed since publishing."""
     ignored: tuple[Ignored, ...]
     """Entries of the source that belong to no corpus."""
     expected: tuple[str, ...]
@@ -154,10 +154,11 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
     source = looked_at.source
     corpora = registry.load_corpora(settings.only) if source else ()
     checked = last_check(paths)
+    damaged = tuple(str(file) for file in health.damage_of(paths, published)) if published else ()
     return Status(
         format=FORMAT,
         warehouse=str(paths.root),
-        problems=tuple(health.find_problems(paths)),
+        problems=(*health.find_problems(paths), *_damage(paths, damaged)),
         published_build=published,
         builds=kept,
         corpora=_corpora_status(paths, published),
@@ -167,11 +168,19 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
         raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         releases=tuple(_release_status(corpus, looked_at, paths) for corpus in corpora),
-        damaged=tuple(str(file) for file in builds.damage(paths, published)) if published else (),
+        damaged=damaged,
         ignored=finding.find_foreign(looked_at, paths) if source and source.is_dir() else (),
         expected=tuple(finding.expected_folders(looked_at)),
         is_fetchable=looked_at.form == RELEASE_FORM,
     )
+
+
+def _damage(paths: WarehousePaths, damaged: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield a problem if files of the published build are damaged; the printed status names each of them."""
+    if damaged:
+        more = f" and {counted(len(damaged) - 1, 'more file')}" if damaged[1:] else ""
+        build = command("build", warehouse=paths.root)
+        yield Problem("damaged_build", f"the published build is damaged: {damaged[0]}{more}; `{build}` repairs it")
 
 
 def _corpora_status(paths: WarehousePaths, published: str | None) -> tuple[CorpusStatus, ...]:
@@ -266,7 +275,8 @@ def print_status(found: Status, console: Console | None = None) -> None:
         for line in build.fallbacks if build.is_published else ():
             console.print(Text(f"fallback   {line}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
-        console.print(f"damaged    {file} has changed since publishing: the next build repairs it", soft_wrap=True)
+        what = "has changed since publishing" if Path(file).exists() else "is missing"
+        console.print(f"damaged    {file} {what}: the next build repairs it", soft_wrap=True)
     if len(found.damaged) > DISPLAYED_DAMAGED:
         console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} more files", soft_wrap=True)
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")

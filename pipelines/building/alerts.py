@@ -20,7 +20,7 @@ import msgspec
 from msgspec import structs
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.common.text import visible, visible_lines
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
@@ -79,10 +79,12 @@ def tell_silence(paths: WarehousePaths, settings: Settings) -> tuple[Problem | N
     before = health.read_trouble(paths.silence)
     if before is None:
         return None, None
-    with contextlib.suppress(OSError):
-        files.remove(paths.silence)
     text = f"The warehouse {paths.root} is checked again.\nBefore that, {before.text}{_standing(paths)}"
-    return None, _tell(paths, settings, "recovery", text)[1]
+    alert, unrecorded = _tell(paths, settings, "recovery", text)
+    if _is_delivered(alert, settings):
+        with contextlib.suppress(OSError):
+            files.remove(paths.silence)
+    return None, unrecorded
 
 
 def _tell_once(
@@ -99,6 +101,8 @@ def _tell_once(
     Return the reason if the message could not be recorded, else None.
     """
     before = health.read_trouble(file)
+    if before is not None and before.is_over:
+        before = None
     at = health.now()
     is_sent = before is not None and before.text == text and before.is_sent
     trouble = Trouble(text=text, since=before.since if before else at, at=at, is_in_part=is_in_part, is_sent=is_sent)
@@ -106,10 +110,15 @@ def _tell_once(
     if is_sent:
         return None
     alert, unrecorded = _tell(paths, settings, kind, message)
-    channels = [url for url in (settings.alert_webhook, settings.alert_smtp) if url is not None]
-    if not alert.undelivered or len(alert.undelivered) < len(channels):
+    if _is_delivered(alert, settings):
         _record(file, structs.replace(trouble, is_sent=True))
     return unrecorded
+
+
+def _is_delivered(alert: Alert, settings: Settings) -> bool:
+    """Tell if a message has reached a recipient, or there is no channel."""
+    channels = [url for url in (settings.alert_webhook, settings.alert_smtp) if url is not None]
+    return not alert.undelivered or len(alert.undelivered) < len(channels)
 
 
 def _record(file: Path, trouble: Trouble) -> None:
@@ -130,8 +139,8 @@ def _is_ours(paths: WarehousePaths) -> bool:
 def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     """Send a message that building works again, if the last message said that it had failed.
 
-    A build in which a damaged corpus fell back to its published files counts as a failure in part. Return the reason if
-    the message could not be recorded, else None.
+    A message that reached no recipient is sent again by the next build. A build in which a damaged corpus fell back to
+    its published files counts as a failure in part. Return the reason if the message could not be recorded, else None.
     """
     stale = health.stale_corpora(paths).items()
     left = "\n".join(fallback.describe(corpus_id) for corpus_id, fallback in stale)
@@ -140,11 +149,13 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     trouble = health.read_trouble(paths.trouble)
     if trouble is None or not ownership.is_warehouse(paths):
         return None
-    with contextlib.suppress(OSError):
-        files.remove(paths.trouble)
     since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
     text = f"The build of {paths.root} succeeds again.\n{since}{_standing(paths)}"
-    _, unrecorded = _tell(paths, settings, "recovery", text)
+    _record(paths.trouble, structs.replace(trouble, is_over=True))
+    alert, unrecorded = _tell(paths, settings, "recovery", text)
+    if _is_delivered(alert, settings):
+        with contextlib.suppress(OSError):
+            files.remove(paths.trouble)
     return unrecorded
 
 
@@ -165,6 +176,7 @@ def _tell(paths: WarehousePaths, settings: Settings, kind: str, text: str) -> tu
     """Send a message to every channel and record it. Return it, and the reason if it could not be recorded."""
     from pipelines.building import channels  # needs libcurl, which most builds do not
 
+    text = visible_lines(text)  # the path of the warehouse is not escaped yet
     undelivered = tuple(_without_secrets(place, settings)[:LONGEST] for place in channels.undelivered(settings, text))
     alert = Alert(at=health.now(), kind=kind, text=text, undelivered=undelivered)
     try:

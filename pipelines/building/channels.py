@@ -69,6 +69,10 @@ def _mail(settings: Settings, text: str) -> None:
         pycurl.READFUNCTION: io.BytesIO(bytes(message)).read,
         pycurl.WRITEFUNCTION: lambda _: None,
     }
-    url = server._replace(scheme=server.scheme.removesuffix("+starttls")).geturl()
+    for option, secret in ((pycurl.USERNAME, server.username), (pycurl.PASSWORD, server.password)):
+        if secret is not None:  # not in the URL: in a user's name, such as an email address, @ and ; are allowed
+            options[option] = urllib.parse.unquote_to_bytes(secret)
+    scheme, host = server.scheme.removesuffix("+starttls"), server.netloc.rpartition("@")[2]
+    url = server._replace(scheme=scheme, netloc=host).geturl()
     with contextlib.closing(pycurl.Curl()) as curl:
         perform(curl, url, SECONDS, options, MOST_SECONDS)

@@ -18,7 +18,7 @@ from dialogue_warehouse.common.text import HOST, visible
 from dialogue_warehouse.errors import InputError, first_line
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, health
 
 PORT = 3000
 """The default port of Dagster's page."""
@@ -76,7 +76,7 @@ def check_published(paths: WarehousePaths) -> str:
     build_id = builds.pointed_build(paths)
     if build_id is None:
         return "nothing is published yet"
-    for damaged in builds.damage(paths, build_id):
+    for damaged in health.damage_of(paths, build_id):
         raise UnhealthyError(f"{damaged}: is damaged; the next build repairs it")
     return f"build {build_id} is published"
 

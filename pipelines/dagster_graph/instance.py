@@ -7,6 +7,7 @@ change the kept instance.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import os
@@ -22,8 +23,10 @@ import dagster as dg
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import plain_path
+from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.errors import InputError, first_line, in_one_line, said_by_sqlite
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths, absolute
+from dialogue_warehouse.settings import folder_named
 from dialogue_warehouse.storage import ownership
 from pipelines.dagster_graph import configuration
 
@@ -143,7 +146,7 @@ def report_build(events: Iterable[AssetEvent], paths: WarehousePaths, report: Ca
                         instance.wipe_assets([event.asset_key])
                     instance.report_runless_asset_event(event)
     except Exception as error:
-        reason = said_by_sqlite(error) or first_line(error)
+        reason = said_by_sqlite(error) or _of_settings(error) or first_line(error)
         report(f"{paths.dagster_home}: the history of this build cannot be kept there: {reason}")
 
 
@@ -259,11 +262,22 @@ def opening(file: Path) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        reason = in_one_line(error.__cause__ or error, configuration.SHOWN)
+        reason = _of_settings(error) or in_one_line(error.__cause__ or error, configuration.SHOWN)
         raise InputError(
             f"{file}: the history that it names cannot be opened: {reason}; "
             "start its database or correct the file and the variables that it reads"
         ) from error
+
+
+def _of_settings(error: Exception) -> str | None:
+    """Return why Dagster refuses a value of its settings; None for another error.
+
+    The error itself begins with all settings that Dagster knows, and the reason, such as a variable that is not set,
+    comes before a trace.
+    """
+    if not isinstance(error, dg.DagsterInvalidConfigError) or not error.errors:
+        return None
+    return in_one_line(error.errors[0].message.partition("\n\nStack Trace:")[0].rpartition("Error: ")[2]).rstrip(".")
 
 
 def _remove_history(paths: WarehousePaths) -> None:
@@ -294,9 +308,18 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
             yield database
 
 
-if __name__ == "__main__":
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare a warehouse for Dagster: make the folder and its configuration, and repair the history."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.dagster_graph.instance", description=main.__doc__)
+    parser.add_argument("warehouse", help="folder of the warehouse")
+    given = parser.parse_args(arguments)
     try:
-        prepare(WarehousePaths(Path(sys.argv[1]).absolute()))
+        prepare(WarehousePaths(absolute(folder_named(given.warehouse, "warehouse"))))
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

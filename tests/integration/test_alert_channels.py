@@ -39,6 +39,7 @@ def undelivered(text: str = "x: y", **settings: Any) -> list[str]:
 
 
 REFUSED = "gone@b.example"
+USERS = [(b"anna", b"pass word"), (b"anna@a.example", "p@ss;AUTH=é".encode())]
 
 
 class Post:
@@ -64,7 +65,7 @@ def post() -> Iterator[tuple[Post, int]]:
     handler = Post()
 
     def authenticate(*given: Any) -> AuthResult:
-        is_right = (given[-1].login, given[-1].password) == (b"anna", b"pass word")
+        is_right = (given[-1].login, given[-1].password) in USERS
         return AuthResult(success=is_right, handled=False)
 
     with socket.socket() as free:
@@ -97,6 +98,14 @@ def test_mail_is_sent_with_a_password(post: tuple[Post, int]) -> None:
     identities = [one["Message-ID"] for one in (mail, second)]
     assert len(set(identities)) == 2  # a mail without either is rejected, or taken for spam
     assert all(re.fullmatch(r"<\S+@a\.example>", identity) for identity in identities)
+
+
+@pytest.mark.parametrize("user", ["anna@a.example", "anna%40a.example"])
+@pytest.mark.parametrize("password", ["p@ss;AUTH=é", "p%40ss%3BAUTH%3D%C3%A9"])
+def test_user_can_be_an_email_address(post: tuple[Post, int], user: str, password: str) -> None:
+    """Regression: libcurl took the first @ for the end of the password, and said that the host is not valid."""
+    assert undelivered(alert_smtp=f"smtp://{user}:{password}@127.0.0.1:{post[1]}") == []
+    assert len(post[0].mails) == 1
 
 
 @pytest.fixture

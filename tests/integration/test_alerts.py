@@ -24,7 +24,7 @@ from pipelines.building import alerts
 from pipelines.ingestion.connections import ascii_url, host_of
 from tests.conftest import run_command
 from tests.integration.downloads import Web
-from tests.unit.published import make_build
+from tests.unit.published import BUILD, make_build
 
 SECRET = "T0/B1/xyzzy"
 
@@ -194,6 +194,13 @@ def test_alert_is_sent_if_no_file_can_be_written(paths: WarehousePaths, hook: tu
     assert "x: y" in hook[0].received[0]["text"]
 
 
+def test_name_of_the_warehouse_is_escaped(tmp_path: Path, hook: tuple[type[Hook], str]) -> None:
+    """Regression: a sequence for the terminal in the name stood in the message as it is."""
+    paths = WarehousePaths(tmp_path / "a\x1b[31m")
+    assert alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y") is None
+    assert hook[0].received[0]["text"].startswith(f"The build of {tmp_path}/a\\x1b[31m has failed.\nx: y\n")
+
+
 def test_long_line_is_not_truncated_inside_a_secret(paths: WarehousePaths) -> None:
     settings = Settings(warehouse=paths.root, mirror="https://user:hunter22@m.example/x")
     for length in range(alerts.LONGEST - 12, alerts.LONGEST):
@@ -250,6 +257,27 @@ def test_message_that_reached_no_recipient_is_sent_again(paths: WarehousePaths, 
     assert trouble.since <= trouble.at
 
 
+def test_recovery_that_reached_no_recipient_is_reported_again(
+    paths: WarehousePaths, hook: tuple[type[Hook], str]
+) -> None:
+    """Regression: the failure was forgotten before its end was sent, so no one who got it heard that builds succeed again."""
+    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
+    alerts.tell_failure(paths, settings, "abcd: x")
+    for status in (500, 500, 200, 200):
+        hook[0].status = status
+        alerts.tell_success(paths, settings)
+        assert health.last_attempt(paths) is None  # `status` does not report a failure that is over
+    assert [(line["kind"], len(line["undelivered"])) for line in written(paths)] == [
+        *(("failure", 0), ("recovery", 1), ("recovery", 1), ("recovery", 0))
+    ]
+    alerts.tell_failure(paths, settings, "abcd: x")
+    hook[0].status = 500
+    alerts.tell_success(paths, settings)
+    hook[0].status = 200
+    alerts.tell_failure(paths, settings, "abcd: x")  # it fails again before the recovery is reported
+    assert [line["kind"] for line in written(paths)][-3:] == ["failure", "recovery", "failure"]
+
+
 def silent_since(paths: WarehousePaths, hours: float) -> None:
     """Record a check that finished so many hours ago."""
     at = datetime.now(UTC) - timedelta(hours=hours)
@@ -269,11 +297,12 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
         assert problem is not None
         assert (problem.kind, unrecorded) == ("no_check", None)
     checked.record_check(paths)
-    for _ in range(2):
+    for status in (500, 200, 200):
+        hook[0].status = status
         assert alerts.tell_silence(paths, settings) == (None, None)
-    assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery"]
-    first, again, over = (message["text"] for message in hook[0].received)
-    assert first == again
+    assert [line["kind"] for line in written(paths)] == ["silence", "silence", "recovery", "recovery"]
+    first, again, over, over_again = (message["text"] for message in hook[0].received)
+    assert (first, over) == (again, over_again)
     assert (
         f"The warehouse {paths.root} has not been checked for more than 48 hours (DIALOGUE_HEARTBEAT_HOURS)." in first
     )
@@ -281,7 +310,7 @@ def test_silence_is_reported_once_and_so_is_its_end(paths: WarehousePaths, hook:
     assert over.startswith(f"The warehouse {paths.root} is checked again.\nBefore that, no check of the source has")
     silent_since(paths, 100)  # later it falls silent again
     alerts.tell_silence(paths, settings)
-    assert len(hook[0].received) == 4
+    assert len(hook[0].received) == 5
 
 
 def test_failing_builds_and_silence_are_separate_states(paths: WarehousePaths, hook: tuple[type[Hook], str]) -> None:
@@ -300,6 +329,7 @@ def test_command_reports_silence_without_any_process_of_dagster(
 ) -> None:
     """The daemon was killed days ago, and nothing of Dagster is left: only a timer of the system calls the command."""
     make_build(paths)
+    paths.published.write_bytes(paths.build_database(BUILD).read_bytes())
     silent_since(paths, 30)
     command = ("status", "--alert", "--warehouse", paths.root)
     variables = {"DIALOGUE_ALERT_WEBHOOK": hook[1]}
@@ -362,7 +392,21 @@ def test_command_reports_a_failure_and_the_recovery(
             "DIALOGUE_ALERT_WEBHOOK: not a URL of the form http://HOST or https://HOST",
         ),
         ("ALERT_SMTP", "mail.example", "DIALOGUE_ALERT_SMTP: not a URL of the form smtp://HOST or "),
+        (
+            "ALERT_SMTP",
+            "smtp://anna:12/secret@mail.example",
+            "DIALOGUE_ALERT_SMTP: not a URL of the form smtp://HOST or ",
+        ),
+        (
+            "ALERT_SMTP",
+            "smtp://anna:12#secret@mail.example",
+            "DIALOGUE_ALERT_SMTP: not a URL of the form smtp://HOST or ",
+        ),
         ("ALERT_SMTP", "smtp://mail.example", "DIALOGUE_ALERT_TO: names no recipient"),
+        ("ALERT_TO", "ä@b.example", "DIALOGUE_ALERT_TO: 'ä@b.example' is not an email address"),
+        ("ALERT_TO", "a@bücher.example", "DIALOGUE_ALERT_TO: 'a@bücher.example' is not an email address"),
+        ("ALERT_TO", 'a"b@b.example', "DIALOGUE_ALERT_TO: 'a\"b@b.example' is not an email address"),
+        ("ALERT_FROM", "a:b;@b.example", "DIALOGUE_ALERT_FROM: 'a:b;@b.example' is not an email address"),
         ("ALERT_TO", "anna", "DIALOGUE_ALERT_TO: 'anna' is not an email address"),
         ("ALERT_FROM", "a@b\nBcc: c@d", "DIALOGUE_ALERT_FROM: "),
         ("CRON", "every day", "DIALOGUE_CRON: 'every day' is not a time such as"),

@@ -10,8 +10,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from pipelines.dagster_graph import instance as kept
+from pipelines.dagster_graph.configuration import IN_POSTGRESQL, POSTGRES_URL
 from pipelines.dagster_graph.instance import PUBLISHED, events_of, open_instance, prepare, report_build
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -155,6 +157,24 @@ def test_storage_that_a_user_has_set_is_used_and_one_that_fails_is_a_notice(
         assert said.startswith(f"{paths.dagster_home}: the history of this build cannot be kept there: ")
         assert said.count("\n") == 1
         assert paths.dagster_yaml.read_text() == broken
+
+
+def test_variable_that_the_configuration_reads_is_named_if_it_is_not_set(
+    built: dg.ExecuteInProcessResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a build without the variables of the service printed all settings that Dagster knows."""
+    monkeypatch.delenv(POSTGRES_URL, raising=False)
+    paths = WarehousePaths(tmp_path)
+    notices: list[str] = []
+    paths.dagster_home.mkdir()
+    paths.dagster_yaml.write_text(IN_POSTGRESQL)
+    report_build(events_of(built), paths, notices.append)
+    with pytest.raises(InputError) as refused, kept.opening(paths.dagster_yaml):
+        dg.DagsterInstance.from_config(str(paths.dagster_home))
+    for said in (*notices, str(refused.value)):
+        reason = said.partition(": You have attempted to fetch ")[2]
+        assert reason.startswith(f'the environment variable "{POSTGRES_URL}" which is not set.'), said
+        assert len(said) - len(str(paths.dagster_yaml)) < 400
 
 
 @pytest.mark.parametrize("name", ["with space", "a%20b", "a: b", "it's", "a#b?c", "ümlaut", "{{ name }}"])

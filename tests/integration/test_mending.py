@@ -25,6 +25,7 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from pipelines.building import publishing, state
 from pipelines.building.session import open_session
+from pipelines.dagster_graph.health import UnhealthyError, check_published
 from tests.conftest import CLONE, run_command
 
 FIRST, SECOND = "20260101T000000000000Z", "20250101T000000000000Z"
@@ -370,17 +371,30 @@ def test_used_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypa
 
 
 def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> None:
-    """`verify` refuses, `status` reports it."""
+    """`verify` refuses, `status` reports it. Regression: `status` ended with 0, also if nothing could be read."""
     verifying.refuse_damage(paths)
     assert "damaged" not in run_command("status", "--warehouse", paths.root).stdout
     damage(paths.published, "overwritten")
     message = f"{paths.published}: has changed since build {SECOND} was published; the next build repairs it"
     refused = run_command("verify", "--warehouse", paths.root)
     assert (refused.returncode, refused.stderr) == (1, f"error: {message}\n")
-    assert (
-        f"damaged    {paths.published} has changed since publishing"
-        in run_command("status", "--warehouse", paths.root).stdout
-    )
+    found = run_command("status", "--warehouse", paths.root)
+    assert found.returncode == 1
+    assert f"damaged    {paths.published} has changed since publishing: the next build repairs it" in found.stdout
+    assert f"problem    the published build is damaged: {paths.published}; `" in found.stdout
+
+
+def test_missing_manifest_is_noticed_by_status_and_the_health_check(paths: WarehousePaths) -> None:
+    """Regression: only `verify` named it, although `status` knows neither the source nor the corpora without it."""
+    manifest = paths.build_manifest(SECOND)
+    manifest.unlink()
+    found = run_command("status", "--json", "--warehouse", paths.root)
+    status = json.loads(found.stdout)
+    assert (found.returncode, status["damaged"]) == (1, [str(manifest)])
+    assert [problem["kind"] for problem in status["problems"]] == ["damaged_build"]
+    assert f"damaged    {manifest} is missing: " in run_command("status", "--warehouse", paths.root).stdout
+    with pytest.raises(UnhealthyError, match="is damaged; the next build repairs it"):
+        check_published(paths)
 
 
 def test_build_in_a_damaged_warehouse_succeeds(awkward_folder: Path, awkward_releases: Path, tmp_path: Path) -> None:

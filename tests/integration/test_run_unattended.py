@@ -13,6 +13,7 @@ import pytest
 
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
+from pipelines.dagster_graph import instance
 from tests.integration.test_pages_of_docs import blocks
 
 PAGE = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
@@ -44,6 +45,32 @@ def test_commands_of_the_page_work(generated_sample: Path, tmp_path: Path) -> No
         assert reported in ran.stdout
     assert ran.stdout.count("published  build 20") == 3  # twice by `status`, and by `rollback`
     assert "is no longer pinned" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reported"),
+    [
+        ((), "error: the following arguments are required: warehouse\n"),
+        (("",), "error: warehouse: names no folder\n"),
+        (("--hlep",), "error: the following arguments are required: warehouse\n"),
+        (('"/srv/x"',), 'error: warehouse: "/srv/x" is in quotation marks; write it without them\n'),
+    ],
+)
+def test_start_of_the_daemon_without_a_warehouse_is_refused(
+    arguments: tuple[str, ...],
+    reported: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Regression: the daemon's unit without DIALOGUE_WAREHOUSE named the clone, and an option made a folder."""
+    monkeypatch.chdir(tmp_path)
+    try:
+        status: object = instance.main([*arguments])
+    except SystemExit as ended:
+        status = ended.code
+    assert (status, list(tmp_path.iterdir())) == (2, [])
+    assert capsys.readouterr().err.endswith(reported)
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"DIALOGUE_[A-Z_]+", PAGE))))

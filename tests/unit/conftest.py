@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,3 +41,18 @@ def bench(audit: AuditProcess, tmp_path: Path) -> Bench:
         "create table core.fct_turns as from (values ('k0', 'A'), ('k1', null), ('k2', 'C')) as t (turn_key, speaker)",
     )
     return bench
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder that each user can write to; root has the rights of another user."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        Path(folder).chmod(0o777)
+        if is_root:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield Path(folder)
+        finally:
+            if is_root:
+                os.seteuid(0)

@@ -160,6 +160,33 @@ def test_blank_at_the_end_of_a_folder_is_part_of_its_name(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("text", "reported"),
+    [
+        ('"/srv/releases"', '"/srv/releases" is in quotation marks; write it without them'),
+        ("'/srv/releases'\r", "'/srv/releases' is in quotation marks; write it without them"),
+        (
+            "/srv/releases\r",
+            "'/srv/releases' ends in a line end; remove it, or save the file with Unix line ends",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["SOURCE", "WAREHOUSE", "CACHE"])
+def test_folder_as_an_environment_file_may_give_it_is_rejected(monkeypatch, name, text, reported):
+    """Regression: `docker run --env-file` passes quotes and CR on, and a folder with them in its name was made."""
+    with pytest.raises(SettingsError) as refused:
+        from_environment(monkeypatch, name, text)
+    assert str(refused.value) == f"DIALOGUE_{name}: {reported}"
+
+
+@pytest.mark.parametrize("name", ["SOURCE", "WAREHOUSE"])
+@pytest.mark.parametrize("text", ["/", "/tmp/..", "/srv/\udcff"])
+def test_folder_in_which_no_warehouse_can_be_is_rejected(monkeypatch, name, text):
+    """Regression: a command that reads `/` said to run `build`, and DuckDB failed at a name that is not UTF-8."""
+    with pytest.raises(InputError, match=r": (is the root of the file system|the path is not valid UTF-8)"):
+        from_environment(monkeypatch, name, text)
+
+
+@pytest.mark.parametrize(
     ("option", "text"),
     [
         ("form", "csv"),

@@ -285,6 +285,13 @@ def test_place_that_is_neither_a_folder_nor_a_file_is_refused(tmp_path):
         dw.open(tmp_path / "pipe")
 
 
+@pytest.mark.parametrize("place", ["/", "/tmp/..", "\udcff"])
+def test_place_where_no_warehouse_can_be_is_refused_without_advice_to_build_one(place):
+    """Regression: the error of `/` ended in "run `dialogue-warehouse build --warehouse /`", which is refused."""
+    with pytest.raises(dw.InputError, match=r"(choose a folder below it|; rename it)$"):
+        dw.open(place)
+
+
 def test_place_with_a_name_that_no_file_can_have_is_refused(tmp_path):
     with pytest.raises(dw.InputError, match=r": cannot be read: File name too long$"):
         dw.open(tmp_path / ("x" * 300))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import pwd
 import re
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -300,21 +298,6 @@ def test_files_that_differ_are_counted(tmp_path: Path, more: int, reported: str)
         write_atomically(tmp_path / "folder" / path, b"mine")
     with pytest.raises(InputError, match=reported):
         files.move_all(tmp_path / "scratch", tmp_path / "folder", paths, False, "new")
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """Return a folder that each user can write to; root has the rights of another user."""
-    is_root = os.geteuid() == 0
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
-        Path(folder).chmod(0o777)
-        if is_root:
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-        try:
-            yield Path(folder)
-        finally:
-            if is_root:
-                os.seteuid(0)
 
 
 def test_nothing_is_moved_if_a_folder_cannot_be_written(open_folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -233,3 +234,19 @@ def test_folder_inside_a_warehouse_is_rejected(tmp_path: Path) -> None:
     with dw.open(paths.root) as warehouse, pytest.raises(InputError, match="belongs to the warehouse"):
         warehouse.export("chat", paths.builds / "x")
     assert not [path for path in (paths.raw / "x", paths.builds / "x") if path.exists()]
+
+
+@pytest.mark.parametrize("command", ["tables", "status", "status --alert", "build", "verify"])
+def test_warehouse_of_another_user_is_named_in_one_line(
+    open_folder: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: `tables` named a folder that is not there, and `status --alert` said "is not a warehouse"."""
+    closed = open_folder / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    assert main([*command.split(), "--warehouse", str(closed)]) == 2
+    closed.chmod(0o777)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(
+        rf"error: {re.escape(str(closed))}(/published\.json)?: (cannot be read[a-z ]*: )?Permission denied", said
+    )

@@ -93,6 +93,7 @@ def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
     manifest |= {"number": 7, "corpora": ["apples", "pears", "plums"], "carried": msgspec.to_builtins(carried)}
     manifest |= {"scales": {"plums": 0.01}}
     paths.build_manifest(BUILD).write_text(json.dumps(manifest))
+    paths.published.write_bytes(paths.build_database(BUILD).read_bytes())
     found = status.read_status(paths, Settings())
     assert [build.number for build in found.builds] == [7]
     assert [(corpus.corpus_id, corpus.is_stale, corpus.stale_since, corpus.cause) for corpus in found.corpora] == [
