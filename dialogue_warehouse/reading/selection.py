@@ -57,6 +57,11 @@ class Dialogue(NamedTuple):
     split: str | None
     turn_count: int
 
+    @property
+    def place(self) -> tuple[str, bool, str, str]:
+        """Its place in the order of corpus, split and key."""
+        return self.corpus_id, self.split is None, self.split or "", self.key
+
 
 def select_published(paths: WarehousePaths, settings: Settings, selection: Selection) -> list[Dialogue]:
     """Return the selected dialogues of the published build. Raises InputError if there are none."""

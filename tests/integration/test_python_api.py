@@ -235,6 +235,14 @@ def test_only_the_dialogues_of_given_keys_are_exported(warehouse: dw.Warehouse, 
     assert "--keys" not in page
 
 
+def test_order_of_the_keys_changes_nothing_in_the_files(warehouse: dw.Warehouse, tmp_path: Path) -> None:
+    """In the second order, dialogues of a file are apart."""
+    asked = [key for name in corpora(warehouse)[:2] for key in warehouse.dialogues(corpus=name, sample=3).keys]
+    for form in ("chat", "huggingface"):
+        first = warehouse.export(form, tmp_path / form, keys=asked)
+        assert warehouse.export(form, tmp_path / form, keys=asked[::-2] + asked[::2]) == first  # or it is refused
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
