@@ -120,7 +120,7 @@ def export_published(
     if builds.pointed_build(paths) != build_id:
         raise InputError("another build was published meanwhile; run the same command again")
     _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     exported = []
     with _scratch_in(folder) as scratch, open_core(database, settings) as con:
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
