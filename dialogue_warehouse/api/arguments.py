@@ -52,12 +52,15 @@ def selection_of(
 ) -> Selection:
     """Return the selection of these words. Raises InputError for a wrong one, and for no key at all."""
     refuse_other("without_defects", without_defects, DEFECTS)
+    refuse_other("without_leaks", without_leaks, (False, True))
     if sample is not None:
         number("sample", sample, "a number of dialogues")
     if where is not None:
         text("where", where)
     if not isinstance(seed, int):
         raise InputError(f"seed: {seed!r} is not a number")
+    if seed and sample is None:
+        raise InputError("seed: has no effect without sample=N")
     named = words(keys, "keys")
     if keys is not None and not named:
         raise InputError("keys: there is no key; None does not limit the selection")
@@ -170,7 +173,7 @@ def settings_of(memory_limit: Any, threads: Any) -> Settings:
     return Settings.from_environment(**given).for_queries()
 
 
-def refuse_other(argument: str, value: object, known: Iterable[str]) -> None:
+def refuse_other(argument: str, value: object, known: Iterable[object]) -> None:
     """Raise InputError for a value that is not one of these; None is none."""
     if value is not None and value not in tuple(known):
         raise InputError(f"{argument}: {value!r} is not one of {', '.join(map(repr, known))}")

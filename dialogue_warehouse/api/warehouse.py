@@ -307,7 +307,7 @@ class Warehouse:
         to
             The folder to write into.
         keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
-            The selection, as in `dialogues`.
+            The selection, as in `dialogues`. The order of the keys changes nothing in the files.
         force
             Overwrites existing files that differ.
         **options

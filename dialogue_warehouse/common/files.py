@@ -257,20 +257,33 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder where there is none. Raises InputError if it, or one above it, is a file or a broken link."""
+    refuse_in_the_way([folder])
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def refuse_in_the_way(folders: Iterable[Path]) -> None:
+    """Raise InputError if one of these folders, or one above it, is a file or a broken link."""
+    for folder in folders:
+        for place in (folder, *folder.parents):
+            if os.path.lexists(place) and not place.is_dir():
+                what = "a file" if place.exists() else "a broken link"
+                raise InputError(f"{place}: is {what}, but a folder is needed there; nothing was written")
+
+
 def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: str) -> None:
     """Move complete files from one folder into another of the same file system; `kind` says what they are.
 
     Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file, or
-    if a file is where a folder is needed, or a folder cannot be written.
+    if a file or a broken link is where a folder is needed, or a folder cannot be written.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
     if strange:
         raise InputError(f"{folder / strange[0]}: is not a file and is not overwritten")
     folders = list(dict.fromkeys((folder / path).parent for path in paths))
-    above = [parent for place in folders for parent in (place, *place.parents)]
-    if in_the_way := [place for place in above if place.exists() and not place.is_dir()]:
-        raise InputError(f"{in_the_way[0]}: is a file, but a folder is needed there; nothing was written")
+    refuse_in_the_way(folders)
     different = [path for path in there if not filecmp.cmp(folder / path, scratch / path, shallow=False)]
     if different and not force:
         number = len(different) - 1

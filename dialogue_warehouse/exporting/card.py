@@ -87,7 +87,7 @@ def write(
 def command(ledger: dict[str, Any], selection: Selection) -> str:
     """Return the command that writes the same export."""
     words = ["dialogue-warehouse", "export", "--form", ledger["form"], "--to", "DIR"]
-    if keys := ", ".join(map(literal, selection.keys)):
+    if keys := ", ".join(map(literal, sorted(set(selection.keys)))):
         condition = f"dialogue_key in ({keys})"
         where = condition if selection.where is None else f"{condition} and ({selection.where}\n)"
         selection = replace(selection, keys=(), where=where)

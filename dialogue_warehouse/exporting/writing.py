@@ -115,11 +115,12 @@ def export_published(
     """
     form = FORMS[type(options)]
     build_id, database = builds.published_build(paths)
-    dialogues = select_published(paths, settings, selection)
+    # Keys are selected in their own order, in which a file may have dialogues at several places.
+    dialogues = sorted(select_published(paths, settings, selection), key=lambda one: one.place)
     if builds.pointed_build(paths) != build_id:
         raise InputError("another build was published meanwhile; run the same command again")
     _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     exported = []
     with _scratch_in(folder) as scratch, open_core(database, settings) as con:
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}

@@ -60,7 +60,7 @@ def restore_to(folder: Path, restored_files: Iterable[RestoredFile], force: bool
 
     Raises InputError, with nothing moved, if an existing file has other bytes, unless `force` is set.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     written = []
     with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
         for restored in restored_files:

@@ -57,6 +57,11 @@ class Dialogue(NamedTuple):
     split: str | None
     turn_count: int
 
+    @property
+    def place(self) -> tuple[str, bool, str, str]:
+        """Its place in the order of corpus, split and key."""
+        return self.corpus_id, self.split is None, self.split or "", self.key
+
 
 def select_published(paths: WarehousePaths, settings: Settings, selection: Selection) -> list[Dialogue]:
     """Return the selected dialogues of the published build. Raises InputError if there are none."""
@@ -196,17 +201,21 @@ UNSTABLE = """
 """The functions that can return another value on the next run, such as `random` and `now`. `error` returns nothing."""
 UNLISTED = {"current_time", "current_timestamp", "localtime", "localtimestamp", "query"}
 """Words of SQL that DuckDB does not list as functions, and the function that runs a text, which is not read here."""
+MACROS = {"ago", "pg_conf_load_time", "pg_postmaster_start_time"}
+"""DuckDB's macros that call such a function; it lists no stability of a macro."""
 
 
 def _changing(con: Connection, expression: str) -> str | None:
     """Return a part of an expression whose value can be another one on the next run, or None."""
     ((text,),) = con.execute("select json_serialize_sql(?)", [f"select 1 where ({expression}\n)"]).fetchall()
-    unstable = UNLISTED | {name for (name,) in con.execute(UNSTABLE).fetchall()}
+    unstable = UNLISTED | MACROS | {name for (name,) in con.execute(UNSTABLE).fetchall()}
     waiting: list[Any] = [msgspec.json.decode(text)]
     while waiting:
         match node := waiting.pop():
             case {"function_name": str(name)} if name.lower() in unstable:
                 return f"{name}()"
+            case {"function_name": str(name), "arguments": [_]} if name.lower() == "age":
+                return f"{name}() of one date"  # up to today
             case {"class": "COLUMN_REF", "column_names": [str(name)]} if name.lower() in unstable:
                 return name  # such as current_date
             case {"sample": {}}:

@@ -362,6 +362,19 @@ def test_file_in_place_of_a_folder_is_named_in_one_line(sample_folder: Path, tmp
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
 
+@pytest.mark.parametrize("place", ["out", "out/below", "out/corpus"])
+def test_broken_link_in_place_of_a_folder_is_named_in_one_line(sample_folder: Path, tmp_path: Path, place: str) -> None:
+    link, to = tmp_path / "out", tmp_path / place
+    if place == "out/corpus":
+        link, to = tmp_path / "out" / CORPORA[0], tmp_path / "out"
+        to.mkdir()
+    link.symlink_to("nowhere")
+    with pytest.raises(InputError) as refused:
+        write(sample_folder, to, Selection(corpora=CORPORA[:1]), ChatOptions())
+    assert str(refused.value) == f"{link}: is a broken link, but a folder is needed there; nothing was written"
+    assert list(tmp_path.rglob("*")) == [tmp_path / "out", *([link] if link.parent == to else [])]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -235,6 +235,14 @@ def test_only_the_dialogues_of_given_keys_are_exported(warehouse: dw.Warehouse, 
     assert "--keys" not in page
 
 
+def test_order_of_the_keys_changes_nothing_in_the_files(warehouse: dw.Warehouse, tmp_path: Path) -> None:
+    """In the second order, dialogues of a file are apart."""
+    asked = [key for name in corpora(warehouse)[:2] for key in warehouse.dialogues(corpus=name, sample=3).keys]
+    for form in ("chat", "huggingface"):
+        first = warehouse.export(form, tmp_path / form, keys=asked)
+        assert warehouse.export(form, tmp_path / form, keys=asked[::-2] + asked[::2]) == first  # or it is refused
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -250,6 +258,8 @@ def test_only_the_dialogues_of_given_keys_are_exported(warehouse: dw.Warehouse, 
         ({"where": 1}, r"^where: 1 is not a text$"),
         ({"where": "random() < 1"}, r"^where: random\(\) can .* or use sample=N and seed=S$"),
         ({"seed": "1"}, r"^seed: '1' is not a number$"),
+        ({"seed": 1}, r"^seed: has no effect without sample=N$"),
+        ({"without_leaks": "no"}, r"^without_leaks: 'no' is not one of False, True$"),
         ({"sample": 0}, r"^sample: 0 is not a number of dialogues$"),
         ({"corpus": [1]}, r"^corpus: 1 is not a text$"),
         ({"where": "false"}, r"^no dialogue of the published warehouse matches the selection$"),

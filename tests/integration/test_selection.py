@@ -18,7 +18,7 @@ from dialogue_warehouse.cli.options import sample_options, selection_options
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import open_published
-from dialogue_warehouse.reading.selection import DEFECTS, SPLITS, Dialogue, Selection, select
+from dialogue_warehouse.reading.selection import DEFECTS, MACROS, SPLITS, Dialogue, Selection, select
 from tests.conftest import rows, run_command
 
 
@@ -112,6 +112,9 @@ def test_expression_cannot_read_a_file(con: duckdb.DuckDBPyConnection) -> None:
         ("length(task) > 2 and now() > timestamp '2020-01-01'", "now()"),
         ("current_date > date '2020-01-01'", "current_date"),
         ("localtimestamp > timestamp '2020-01-01'", "localtimestamp"),
+        ("AGO(interval 1 day) > timestamp '2020-01-01'", "ago()"),
+        ("age(timestamp '2020-01-01') > interval 1 day", "age() of one date"),
+        ("timestamp '2020-01-01'.age() > interval 1 day", "age() of one date"),
         ("exists (select 1 from fct_turns using sample 10%)", "a sample"),
         ("exists (from query('select 1 where random() < 0.5'))", "query()"),
     ],
@@ -125,7 +128,23 @@ def test_expression_that_changes_from_run_to_run_is_refused(
         select(con, Selection(where=where))
 
 
-@pytest.mark.parametrize("where", ["true or error('x')", "length(task) >= 0 or task is null", "true /* ; -- */ -- ;"])
+def test_macros_that_change_from_run_to_run_are_those_of_duckdb(con: duckdb.DuckDBPyConnection) -> None:
+    found = con.execute(
+        "select function_name from duckdb_functions() where internal and function_type like '%macro'"
+        " and regexp_matches(macro_definition, '(?i)current_(date|time)|localtime|now\\(|today\\(|random\\(|uuid')"
+    )
+    assert {name for (name,) in found.fetchall()} == MACROS
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "true or error('x')",
+        "length(task) >= 0 or task is null",
+        "true /* ; -- */ -- ;",
+        "age(timestamp '2020-01-02', timestamp '2020-01-01') = interval 1 day",
+    ],
+)
 def test_expression_that_is_always_the_same_is_accepted(con: duckdb.DuckDBPyConnection, where: str) -> None:
     assert select(con, Selection(where=where)) == select(con, Selection())
 

@@ -44,4 +44,4 @@ select
     cast(null as json) as arguments
 from selected
 inner join fct_turns as turns on selected.dialogue_key = turns.dialogue_key
-where trim(selected.response) <> ''
+where trim(translate(selected.response, chr(9) || chr(10) || chr(13), '   ')) <> ''
