@@ -115,8 +115,9 @@ def export_published(
     """
     form = FORMS[type(options)]
     build_id, database = builds.published_build(paths)
-    # Keys are selected in their own order, in which a file may have dialogues at several places.
-    dialogues = sorted(select_published(paths, settings, selection), key=lambda one: one.place)
+    dialogues = select_published(paths, settings, selection)
+    if selection.keys:  # in their own order, in which a file may have dialogues at several places
+        dialogues.sort(key=lambda one: one.place)
     if builds.pointed_build(paths) != build_id:
         raise InputError("another build was published meanwhile; run the same command again")
     _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})

@@ -128,7 +128,7 @@ def test_nan_of_an_option_is_rejected(paths, arguments, capsys):
     """Regression: a query was "stopped after nan seconds"."""
     to = ("--to", str(paths.root / "new")) if arguments[0] == "simulate" else ()
     assert main([*arguments, *to, "--warehouse", str(paths.root)]) == 2
-    assert capsys.readouterr().err.endswith("'nan' is not a number\n")
+    assert "'nan' is not a number" in capsys.readouterr().err
 
 
 def test_missing_parameter_is_reported_in_one_line(paths):
