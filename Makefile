@@ -100,7 +100,7 @@ bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.read
 	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
 
 bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (of real files, or WAREHOUSE=FOLDER).
-	@$(BIN)/python -m tests.benchmarks.exports $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(BIN)/python -m tests.benchmarks.exports $(if $(filter file,$(origin WAREHOUSE)),,$(WAREHOUSE)) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-scores: $(READY) ## Measure scores beside plain Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
 	@$(BIN)/python -m tests.benchmarks.scores $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd) $(if $(REPEATS),--repeats $(REPEATS))
