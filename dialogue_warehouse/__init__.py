@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dialogue_warehouse.reading.descriptions import Join, Links
     from dialogue_warehouse.reading.dialogue_parts import (
         Act,
+        Annotation,
         Answer,
         Attribute,
         Call,
@@ -69,6 +70,7 @@ _NAMES = {
     "dialogue_warehouse.reading.catalogue": ("ColumnDescription", "Filling", "TableSummary"),
     "dialogue_warehouse.reading.dialogue_parts": (
         "Act",
+        "Annotation",
         "Answer",
         "Attribute",
         "Call",
@@ -99,6 +101,7 @@ _NAMES = {
 
 __all__ = [
     "Act",
+    "Annotation",
     "Answer",
     "Attribute",
     "Call",

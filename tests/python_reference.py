@@ -28,6 +28,7 @@ GROUPS = {
     "Dialogues": ("Dialogues", "Dialogue"),
     "Parts of a dialogue": (
         *("Turn", "Span", "Act", "State", "StateSlot", "Call", "CallResult", "Selection", "Candidates", "Candidate"),
+        "Annotation",
         *("Answer", "Participant", "Service", "Scenario", "ScenarioValue", "Attribute", "Guideline", "Step"),
         *("KnowledgeBase", "Item", "Violation", "Source", "Mark"),
     ),

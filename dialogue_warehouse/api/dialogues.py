@@ -53,7 +53,8 @@ class Dialogue(dialogue_parts.Dialogue):
         `acts` (`type`, `act`, `slot`, `values`), `states` (the belief state of a service: `slots` with `value`, and
         `change` against the state before: `added`, `changed`, `carried` or `dropped`), `calls` (`method`,
         `parameters`, `results`), `selections` (the `item` that a person selected), `candidates` (`target_position`:
-        the position of the right text, from 0).
+        the position of the right text, from 0), `annotations` (values of a kind that only this corpus has: `type`,
+        `service`, `slot`, `value`).
     answers
         The answers that people voted on, for a corpus with votes: `agent_id` (None for the option that no agent is
         right), `response`, `votes`, `is_selected` (the publisher lists the option as right), `gold_position` (its

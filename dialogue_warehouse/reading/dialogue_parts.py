@@ -150,6 +150,16 @@ class Act(Part, frozen=True):
     """Steps of the dialogue's guideline that require this act."""
 
 
+class Annotation(Part, frozen=True):
+    """A value of a kind of annotation for which no other part has a place: a term that a corpus has added."""
+
+    key: str
+    type: str
+    service: str | None
+    slot: str | None
+    value: str | None
+
+
 class StateSlot(Part, frozen=True):
     """A slot of a belief state, or one that the turn removed from it."""
 
@@ -263,6 +273,7 @@ class Turn(Part, frozen=True):
     calls: tuple[Call, ...]
     selections: tuple[Selection, ...]
     candidates: tuple[Candidates, ...]
+    annotations: tuple[Annotation, ...]
     violations: tuple[Violation, ...]
 
 

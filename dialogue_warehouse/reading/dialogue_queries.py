@@ -26,6 +26,9 @@ def parameters_of_one(key: str) -> dict[str, Any]:
     return {"first": key, "last": key}
 
 
+OTHER = "annotation_type not in ('span', 'state', 'action_value', 'selection', 'call_parameter')"
+"""The rows of `core.fct_slots` of a kind that no other part of a dialogue shows."""
+
 HEAD = f"""
     select
         dialogues.*,
@@ -162,6 +165,23 @@ QUERIES = {
             ) || ']' as spans
         from core.fct_slots
         where {asked()} and annotation_type = 'span'
+        group by turn_key
+    """,
+    "annotations": f"""
+        select
+            turn_key,
+            '[' || string_agg(
+                to_json(struct_pack(
+                    key := slot_key,
+                    type := annotation_type,
+                    service := service,
+                    slot := slot_name,
+                    value := value
+                ))::varchar,
+                ',' order by annotation_type, frame_index, span_index, annotation_index, value_index, slot_key
+            ) || ']' as annotations
+        from core.fct_slots
+        where {asked()} and {OTHER}
         group by turn_key
     """,
     "parameters": f"""
@@ -380,6 +400,7 @@ SOME = {
     "frames": "core.fct_frames",
     "acts": "core.fct_actions",
     "spans": "core.fct_slots where annotation_type = 'span'",
+    "annotations": f"core.fct_slots where {OTHER}",
     "selections": "analytics.selections",
     "calls": "core.fct_service_calls",
     "candidates": "core.fct_candidates",

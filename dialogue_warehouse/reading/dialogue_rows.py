@@ -33,11 +33,12 @@ class Result(msgspec.Struct, frozen=True, gc=False):
     entity: dict[str, str | None]
 
 
-MANY = ("turns", "frames", "acts", "spans", "parameters", "state_slots", "calls", "results")
+MANY = ("turns", "frames", "acts", "spans", "annotations", "parameters", "state_slots", "calls", "results")
 """The queries with most of the rows, which stay tuples."""
 PARTS = {
     "acts": msgspec.json.Decoder(tuple[dialogue_parts.Act, ...]),
     "spans": msgspec.json.Decoder(tuple[dialogue_parts.Span, ...]),
+    "annotations": msgspec.json.Decoder(tuple[dialogue_parts.Annotation, ...]),
     "state_slots": msgspec.json.Decoder(tuple[dialogue_parts.StateSlot, ...]),
     "results": msgspec.json.Decoder(tuple[Result, ...]),
 }

@@ -37,6 +37,7 @@ class Annotations:
     def __init__(self, many: dict[str, list[tuple[Any, ...]]]) -> None:
         """Make them of the rows of MANY."""
         self.spans: dict[str, tuple[dialogue_parts.Span, ...]] = dict(many["spans"])
+        self.others: dict[str, tuple[dialogue_parts.Annotation, ...]] = dict(many["annotations"])
         self.acts: dict[str, tuple[dialogue_parts.Act, ...]] = dict(many["acts"])
         self.states = _states(many["frames"], dict(many["state_slots"]))
         results = {(turn_key, frame_index): found for turn_key, frame_index, found in many["results"]}
@@ -68,6 +69,7 @@ def turns_of(
                 tuple(read.calls.get(turn_key, ())),
                 tuple(selections[dialogue_key].get(turn_key, ())) if dialogue_key in selections else (),
                 tuple(candidates[dialogue_key].get(turn_key, ())) if dialogue_key in candidates else (),
+                read.others.get(turn_key, ()),
                 violations[dialogue_key].get(turn_index, ()) if dialogue_key in violations else (),
             )
         )

@@ -5,7 +5,8 @@ Without a terminal the same lines are plain. The marks of spans are always writt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -146,8 +147,7 @@ def _notes(turn: dialogue_parts.Turn, shown: str | None, words: GoalWords) -> It
     for span in turn.spans:
         if span.key == shown:
             yield "span", [(span.key, _plain(f"{span.label}, characters {span.start} to {span.end}"))]
-    for kind in dict.fromkeys(act.type for act in turn.acts):
-        yield KINDS.get(kind, kind), [(act.key, _act(act)) for act in turn.acts if act.type == kind]
+    yield from _by_type(turn.acts, _act)
     for state in turn.states:
         yield "state", [(state.key, _state(state))]
         for is_carried in (False, True):
@@ -158,8 +158,15 @@ def _notes(turn: dialogue_parts.Turn, shown: str | None, words: GoalWords) -> It
         yield words.selects, [(selection.key, _selection(selection, words))]
     for candidates in turn.candidates:
         yield "candidates", [(candidates.key, _candidates(candidates))]
+    yield from _by_type(turn.annotations, _annotation)
     for violation in turn.violations:
         yield "", [("", _violation(violation))]
+
+
+def _by_type(found: Sequence[Any], text_of: Callable[[Any], Text]) -> Iterator[Note]:
+    """Yield a note for each type of these parts, in the order in which the types are first."""
+    for kind in dict.fromkeys(one.type for one in found):
+        yield KINDS.get(kind) or visible(kind), [(one.key, text_of(one)) for one in found if one.type == kind]
 
 
 def _calls(calls: Sequence[dialogue_parts.Call]) -> Iterator[Note]:
@@ -196,6 +203,10 @@ def _act(act: dialogue_parts.Act) -> Text:
     if act.guideline_steps:
         text.append(f", step {', '.join(map(str, act.guideline_steps))} of the guideline")
     return text
+
+
+def _annotation(found: dialogue_parts.Annotation) -> Text:
+    return _plain("=".join(part for part in (found.slot, found.value) if part is not None))
 
 
 def _state(state: dialogue_parts.State) -> Text:

@@ -26,7 +26,10 @@ def turn(text: str | None = "Hello", **values: Any) -> dialogue_parts.Turn:
             *("intent", "next_step", "json_pointer"),
         )
     )
-    lists = {name: [] for name in ("spans", "acts", "states", "calls", "selections", "candidates", "violations")}
+    lists = {
+        name: []
+        for name in ("spans", "acts", "states", "calls", "selections", "candidates", "annotations", "violations")
+    }
     required = {"key": f"c/p/d/{index}", "index": index, "role": "user", "speaker": "USER", "event_type": "utterance"}
     return dialogue_parts.Turn(text=text, **(nothing | lists | required | values))
 
@@ -83,6 +86,7 @@ def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.
         target_position=0,
         candidates=[dialogue_parts.Candidate(candidate_id=7, text=text, is_target=True)],
     )
+    annotation = dialogue_parts.Annotation(key="c/p/d/0/mention/0", type="mention", service=text, slot=text, value=text)
     return turn(
         text,
         spans=[span(0, 4, text)],
@@ -90,6 +94,7 @@ def full_turn(text: str, violation: dialogue_parts.Violation) -> dialogue_parts.
         states=[state],
         calls=[call],
         candidates=[candidates],
+        annotations=[annotation],
         violations=[violation],
         intent=text,
     )

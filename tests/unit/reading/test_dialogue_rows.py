@@ -91,6 +91,8 @@ def test_odd_texts_are_read_unchanged(con: duckdb.DuckDBPyConnection, text: str)
     add_act(con, 0, service=text, act=text, slot_name=text, **lists)
     span = {"slot_key": text, "annotation_type": "span", "service": text, "slot_name": text, "source_label": text}
     core_tables.insert(con, "fct_slots", OF_TURN | span | {"value": text, "status": text})
+    other = {"slot_key": text, "annotation_type": "mention", "service": text, "slot_name": text, "value": text}
+    core_tables.insert(con, "fct_slots", OF_TURN | other)
     change = {"slot_name": text, "change": text, "value": text, "variants": [text, text], "previous_value": text}
     state = {"dialogue_key": "c/p/d", "frame_key": FRAME, "turn_index": 0, "frame_index": 0} | change
     marks = ", ".join("?" * len(state))
@@ -105,6 +107,7 @@ def test_odd_texts_are_read_unchanged(con: duckdb.DuckDBPyConnection, text: str)
     act = dialogue_parts.Act(f"{FRAME}/action/0", "dialogue_act", text, text, text, (text, None, text), (text,), ())
     assert turn.acts == (act,)
     assert turn.spans == (dialogue_parts.Span(text, None, None, text, text, text, text, None, text),)
+    assert turn.annotations == (dialogue_parts.Annotation(text, "mention", text, text, text),)
     segment = text.replace("%", "%25").replace("/", "%2F").replace("~", "%7E")
     slot = dialogue_parts.StateSlot(f"{FRAME}/state/{segment}", text, text, text, (text, text), text)
     assert [state.slots for state in turn.states] == [(slot,)]

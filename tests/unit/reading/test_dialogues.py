@@ -60,6 +60,7 @@ def test_lines_have_speaker_text_and_actions_of_a_turn() -> None:
     assert any(re.search(r" call +word\.word\(word=word\)$", line) for line in lines)
     assert any(line.endswith("word=word, the shared one") for line in lines)
     assert "1, the target at 0: word" in text
+    assert re.search(r"\n +mention +word=word\n", text)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,25 @@ def test_rewards_are_shown_for_the_dialogue_and_for_each_person(
     found = dialogue(turn(), outcome_reward=reward, participants=there)
     assert any(re.fullmatch(rf"reward +{re.escape(text)}", line) for line in printed(found).splitlines())
     assert f"reward {rendering.text_of(text)}" in rendering.render_fragment(found)
+
+
+@pytest.mark.parametrize(
+    ("slot", "value", "text", "html"),
+    [
+        ("size", "2", "size=2", f"<b>{rendering.text_of('size')}</b> {rendering.text_of('2')}</span>"),
+        (None, "2", "2", f">{rendering.text_of('2')}</span>"),
+        ("size", None, "size", f"<b>{rendering.text_of('size')}</b> </span>"),
+    ],
+)
+def test_annotation_of_a_kind_of_one_corpus_is_shown_with_its_name(
+    slot: str | None, value: str | None, text: str, html: str
+) -> None:
+    own = dialogue_parts.Annotation(key="c/p/d/0/mention/0", type="mention", service=None, slot=slot, value=value)
+    found = dialogue(turn(annotations=[own]))
+    assert re.search(rf"\n +mention +{text}$", printed(found), re.M)
+    page = rendering.render_fragment(found)
+    assert "mention" in page
+    assert html in page
 
 
 @pytest.mark.parametrize("key", sorted(set(keys_of(everything("word"))) | {"d/0/span/0-4/0"}))
