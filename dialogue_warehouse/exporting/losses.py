@@ -14,6 +14,8 @@ The four numbers of a column add up to the number of its values that are not NUL
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -142,47 +144,37 @@ def _count_table(
     if not entry.kept and not con.execute(f"select 1 {own_rows} limit 1", parameters).fetchone():
         return None
     states = _states(names, entry, merged)
-    measures = ["sum(row_count)", "sum(row_count) filter (is_reached)"]
-    places: dict[str, str] = {}
-    for name in names:
-        kept = [f"kept_{number}" for number, each in enumerate(entry.kept) if name in each.columns]
-        whole = [
-            state.replace("kept", "whole") if state.replace("kept", "whole") in states else state for state in kept
-        ]
-        source = _state_of_key(name, names)
-        in_example, alone = (" or ".join(each + source) or "false" for each in (kept, whole))
-        if kept or source:
-            places[name] = next((each.place for each in entry.kept if name in each.columns), SOURCE)
-        conditions = [alone, f"({in_example}) and not ({alone})", f"not ({in_example}) and is_reached"]
-        measures += [f"sum({identifier(name)})"]
-        measures += [f"sum({identifier(name)}) filter ({condition})" for condition in conditions]
     query = f"""
-        with judged as (
+        select
+            {", ".join(states)}, count(*) as row_count,
+            {", ".join(f"count({identifier(name)}) as {identifier(name)}" for name in names)}
+        from (
             select rows.*, {", ".join(f"{condition} as {state}" for state, condition in states.items())}
             {own_rows}
-        ),
-
-        -- Few groups of rows with the same states, so that a condition is tested once for many rows.
-        counted as (
-            select
-                {", ".join(states)}, count(*) as row_count,
-                {", ".join(f"count({identifier(name)}) as {identifier(name)}" for name in names)}
-            from judged
-            group by {", ".join(states)}
         )
-
-        select {", ".join(measures)} from counted
+        group by {", ".join(states)}
     """
-    rows, reached_rows, *numbers = (number or 0 for number in con.execute(query, parameters).fetchall()[0])
+    # Few groups of rows with the same states, which are judged here.
+    groups = [
+        (dict(zip(states, row, strict=False)), row[len(states)], dict(zip(names, row[len(states) + 1 :], strict=True)))
+        for row in con.execute(query, parameters).fetchall()
+    ]
+    rows = sum(row_count for _, row_count, _ in groups)
+    reached_rows = sum(row_count for state, row_count, _ in groups if state["is_reached"])
+    columns = []
+    for name in names:
+        numbers = [number for number, each in enumerate(entry.kept) if name in each.columns]
+        fates: Counter[str] = Counter()
+        for state, _, values in groups:
+            fates[_fate(state, numbers, _is_in_source(name, names, state))] += values[name]
+        place = next((entry.kept[number].place for number in numbers), None)
+        columns.append(_column(name, fates, place or (SOURCE if _can_be_in_source(name, names) else None), entry.why))
     return {
         "table": f"core.{table}",
         "rows": rows,
         "joinable_rows": reached_rows,
         "dropped_rows": rows - reached_rows,
-        "columns": [
-            _fate(name, places.get(name), numbers[4 * place : 4 * place + 4], entry.why)
-            for place, name in enumerate(names)
-        ],
+        "columns": columns,
     }
 
 
@@ -214,21 +206,34 @@ def _own_rows(table: str, names: list[str]) -> str:
     return f"from {identifier(table)} as rows where {of_corpus}"
 
 
-def _state_of_key(name: str, names: list[str]) -> list[str]:
-    """Return the condition under which a column is in `source` of every example; none if it is never there."""
-    if "dialogue_key" not in names:
-        return []
-    return ["is_reached"] if name in IN_SOURCE else ["(is_reached and has_turn)"] if name == "turn_key" else []
+def _can_be_in_source(name: str, names: list[str]) -> bool:
+    """Tell if the values of a column can be in `source` of an example."""
+    return "dialogue_key" in names and (name in IN_SOURCE or name == "turn_key")
 
 
-def _fate(name: str, place: str | None, numbers: list[int], why: str) -> dict[str, Any]:
-    values, whole, merged, joinable = numbers
-    fate: dict[str, Any] = {"column": name, "values": values, "kept": whole, "merged": merged}
-    fate |= {"joinable": joinable, "dropped": values - whole - merged - joinable}
+def _is_in_source(name: str, names: list[str], state: Mapping[str, bool]) -> bool:
+    """Tell if the values of a column are in `source` of an example, for rows in this state."""
+    is_there = state["is_reached"] and (name != "turn_key" or state["has_turn"])
+    return _can_be_in_source(name, names) and is_there
+
+
+def _fate(state: Mapping[str, bool], numbers: list[int], is_in_source: bool) -> str:
+    """Return the fate of the values of a column, which the declarations with these numbers keep, in rows of a state."""
+    if is_in_source or any(state.get(f"whole_{number}", state[f"kept_{number}"]) for number in numbers):
+        return "kept"
+    if any(state[f"kept_{number}"] for number in numbers):
+        return "merged"
+    return "joinable" if state["is_reached"] else "dropped"
+
+
+def _column(name: str, fates: Counter[str], place: str | None, why: str) -> dict[str, Any]:
+    """Return the entry of a column in the ledger."""
+    column: dict[str, Any] = {"column": name, "values": fates.total()}
+    column |= {fate: fates[fate] for fate in FATES}
     if place:
-        fate["place"] = place
-    if joinable:
-        fate["why_joinable"] = why
-    if fate["dropped"]:
-        fate["why_dropped"] = DROPPED
-    return fate
+        column["place"] = place
+    if fates["joinable"]:
+        column["why_joinable"] = why
+    if fates["dropped"]:
+        column["why_dropped"] = DROPPED
+    return column
