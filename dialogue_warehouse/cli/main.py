@@ -16,6 +16,7 @@ from dialogue_warehouse.cli import builds, corpora, exports, queries, releases, 
 from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED, cli, say
 from dialogue_warehouse.cli.process import OwnProcess
 from dialogue_warehouse.common import progress
+from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
 from dialogue_warehouse.settings import silence_telemetry
 
@@ -75,7 +76,10 @@ def _describe_usage(error: click.ClickException) -> str:
     """Return an error of the command line in one line, with the command whose help says more."""
     message = " ".join(error.format_message().split()).removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{message} (see `{context.command_path} --help`)" if context else message
+    if context is None:
+        return message
+    names = [context.info_name] if context.parent is not None else []
+    return f"{message} (see `{command(*names, '--help')}`)"
 
 
 def _status_of_system(error: BaseException) -> int:
