@@ -213,8 +213,7 @@ def _can_be_in_source(name: str, names: list[str]) -> bool:
 
 def _is_in_source(name: str, names: list[str], state: Mapping[str, bool]) -> bool:
     """Tell if the values of a column are in `source` of an example, for rows in this state."""
-    is_there = state["is_reached"] and (name != "turn_key" or state["has_turn"])
-    return _can_be_in_source(name, names) and is_there
+    return _can_be_in_source(name, names) and state["is_reached"] and (name != "turn_key" or state["has_turn"])
 
 
 def _fate(state: Mapping[str, bool], numbers: list[int], is_in_source: bool) -> str:

@@ -1,4 +1,4 @@
-"""A release of SGD with as many files as the 137 at its head that were not replaced, made of the real files at hand.
+"""A release of SGD with 137 files of dialogues, three quarters of the published ones, made of the real files at hand.
 
 The files are repeated in their order, and the dialogues of a repeated file get the number of the new file, as the
 release numbers them. Texts, values and results are real ones: generated dialogues have other numbers of results.
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.benchmarks.harness import BenchmarkError
 
 FILES = {"train": 96, "dev": 17, "test": 24}
-"""The files of each folder of the release (data_facts, section 6c: 17,193 dialogues with 312,250 turns)."""
+"""The number of files in each folder."""
 NUMBER = re.compile(rb'(?<="dialogue_id": ")\d+(?=_)')
 """The number of the file in the id of a dialogue."""
 
