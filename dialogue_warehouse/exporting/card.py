@@ -128,7 +128,7 @@ def _metadata(paths: Sequence[str], corpora: list[dict[str, Any]]) -> dict[str, 
     languages = {registry.load_corpus(corpus["corpus_id"]).language for corpus in corpora} - {None}
     names = ", ".join(corpus["corpus_id"] for corpus in corpora)
     return {
-        "pretty_name": f"Dialogues of {names}",
+        "pretty_name": f"Dialogues of {names or 'no corpus'}",
         "license": sorted({_license(corpus["license"]) for corpus in corpora}),
         "language": sorted(language for language in languages if language),
         "size_categories": [size],

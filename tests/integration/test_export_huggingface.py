@@ -236,6 +236,9 @@ def test_export_without_an_example_has_no_configs(sample_folder: Path, tmp_path:
     write(sample_folder, tmp_path, Selection(corpora=CORPORA[:1]), HuggingFaceOptions(max_characters=1))
     page = (tmp_path / card.CARD).read_text(encoding="utf-8")
     assert metadata_of(page)["configs"] == []
+    assert metadata_of(page)["pretty_name"] == "Dialogues of no corpus"
+    assert "**No example is in these files**" in page
+    assert "load_dataset" not in page
     assert metadata_of(page)["size_categories"] == ["n<1K"]
     assert {len(examples) for examples in exported.read(tmp_path).values()} == {0}
 
