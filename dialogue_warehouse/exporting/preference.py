@@ -113,7 +113,7 @@ _PROMPTS = """
 _ANSWERS = """
     select
         dialogue_key, answer, answer_key, content, votes, is_chosen,
-        coalesce(trim(translate(content, e'\\t\\n\\r', '   ')), '') = '' as is_blank,
+        coalesce(trim(translate(content, chr(9) || chr(10) || chr(13), '   ')), '') = '' as is_blank,
         json_array(json_object('role', 'assistant', 'content', content)) as messages,
         json_object('key', answer_key, 'votes', votes) as place
     from ({query})
