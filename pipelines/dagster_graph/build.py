@@ -8,6 +8,7 @@ models run.
 from __future__ import annotations
 
 import functools
+import logging
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -84,6 +85,7 @@ def _run_graph(session: Session, load_graph: LoadGraph) -> None:
         stage.detail = "Dagster and dbt"
     from pipelines.dagster_graph.instance import events_of
 
+    logging.getLogger("dagster").addHandler(logging.NullHandler())  # without one, Python prints its warnings
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.ephemeral() as instance:
         run = functools.partial(dg.materialize, run_config=quiet, instance=instance, resources={"session": session})

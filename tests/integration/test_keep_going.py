@@ -141,6 +141,16 @@ def test_repeated_fallback_names_the_original_build(kept: tuple[WarehousePaths, 
         parquet.write_bytes(content)
 
 
+def test_build_that_would_repeat_the_fallback_writes_only_events(kept: tuple[WarehousePaths, Path, str]) -> None:
+    paths, source, _ = kept
+    published = builds.pointed_build(paths)
+    command = ("build", "--warehouse", paths.root, "--source", source, "--keep-going", "--verify")
+    again = run_command(*command, "--log-format", "json")
+    assert again.returncode == 1
+    *_, finished, error = events(again.stderr)
+    assert (finished["is_unchanged"], finished["build_id"], error["status"]) == (True, published, 1)
+
+
 def test_run_about_a_repaired_corpus_leaves_the_others(
     kept: tuple[WarehousePaths, Path, str], awkward_releases: Path
 ) -> None:
