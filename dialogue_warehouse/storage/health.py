@@ -168,7 +168,7 @@ def find_problems(paths: WarehousePaths) -> Iterator[Problem]:
         first = next(iter(attempt.text.splitlines()), "")
         yield Problem("build_failed", f"the last build failed at {attempt.at}: {first}")
     elif attempt is not None and attempt.outcome == "interrupted":
-        yield Problem("build_interrupted", f"the build that began at {attempt.at} was interrupted")
+        yield Problem("build_interrupted", f"the build that began at {attempt.at} was interrupted: build again")
     for corpus_id, fallback in stale_corpora(paths).items():
         yield Problem("stale_corpus", fallback.describe_as_stale(corpus_id))
 

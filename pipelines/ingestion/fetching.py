@@ -9,6 +9,7 @@ Nothing is printed here: a `FetchDisplay` is called as things happen, from sever
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import random
@@ -162,8 +163,11 @@ class Downloader:
                 most = max(most, part.size)
                 is_hopeless = (error.is_unreachable and failures >= CONNECT_ATTEMPTS) or error.seconds > LONGEST_WAIT
                 if is_hopeless or failures >= self.settings.attempts:
-                    self.hosts.failed(host, error.cause, is_hopeless or error.is_unreachable)
-                    raise UnavailableError(error.cause) from error
+                    cause = error.cause
+                    if error.seconds > LONGEST_WAIT:
+                        cause += f" and asks to wait for {math.ceil(error.seconds / 60):,} minutes"
+                    self.hosts.failed(host, cause, is_hopeless or error.is_unreachable)
+                    raise UnavailableError(cause) from error
                 pause = self.settings.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1)  # noqa: S311  no secret
                 seconds = max(error.seconds, min(pause, LONGEST_WAIT))
                 self.watcher.wait(wanted, error.cause, seconds)

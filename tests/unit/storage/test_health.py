@@ -84,6 +84,7 @@ def test_killed_build_is_a_problem(paths: WarehousePaths, is_failed_before: bool
     begin(paths, LATER, "2022-01-01T00:00:00+00:00")
     assert health.last_attempt(paths) == Attempt("interrupted", "2022-01-01T00:00:00+00:00")
     assert kinds(paths) == ["build_interrupted"]
+    assert next(health.find_problems(paths)).text.endswith(" was interrupted: build again")
     fail(paths, "2023-01-01T00:00:00+00:00")  # the next build cannot begin
     assert kinds(paths) == ["build_failed"]
 
