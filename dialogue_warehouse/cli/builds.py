@@ -155,7 +155,7 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
 def rollback(build_id: str | None, **options: Any) -> None:
     """Publish an earlier BUILD again.
 
-    By default it is the one before the published build.
+    By default it is the build that was published before the published one.
 
     Readers see it at once. Nothing is built or removed, so `rollback` with the newer BUILD publishes that one again.
     BUILD is an id that `status` lists, or the beginning of one.
@@ -285,7 +285,9 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
         cause = error if isinstance(error, InputError) else damage.cause_of(error, paths)
         if cause is None:
             raise
-        return [f"no report of build {build_id}: {cause}"]
+        index = paths.reports / "index.html"
+        left = f"; {index} is about another build" if index.is_file() else ""
+        return [f"no report of build {build_id}: {cause}{left}"]
 
 
 def _load_graph(settings: Settings) -> Any:

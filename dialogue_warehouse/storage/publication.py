@@ -128,15 +128,17 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
 
 
 def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Iterator[str]:
-    """Publish the last intact build in place of one that cannot be repaired."""
+    """Publish the build before one that cannot be repaired, or else the last intact one."""
     database = paths.build_database(build_id)
     if database in damaged and paths.published in damaged:
         loss = f"build {build_id} is lost: both {paths.published} and {database} have changed since publishing"
     else:
         lost = next(file for file in damaged if file not in (paths.published, database))
         loss = f"build {build_id} is lost: {lost} has changed since publishing, and there is no copy of it"
+    base = retention.base_of(paths, build_id)
     retention.remove(paths, build_id)
-    whole = [other for other in reversed(retention.kept_builds(paths)) if is_whole(paths, other)]
+    kept = retention.kept_builds(paths)[::-1]
+    whole = [other for other in (base, *kept) if other and other in kept and is_whole(paths, other)]
     files.remove(paths.published)
     if whole:
         publish(whole[0], paths)

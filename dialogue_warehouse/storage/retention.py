@@ -39,12 +39,25 @@ def find(paths: WarehousePaths, build_id: str) -> str:
 
 
 def one_before(paths: WarehousePaths, build_id: str) -> str:
-    """Return the kept build that was published before this one. Raises InputError."""
+    """Return the kept build that was the published one before this one. Raises InputError.
+
+    After a rollback that is not the build with the number before: it is the one that this build was compared with.
+    """
     names = kept_builds(paths)
+    if (base := base_of(paths, build_id)) in names:
+        return base
     place = names.index(build_id)
     if place == 0:
         raise InputError(f"build {build_id} is the oldest of the kept builds, so there is none before it")
     return names[place - 1]
+
+
+def base_of(paths: WarehousePaths, build_id: str) -> str | None:
+    """Return the build that this one was compared with before it replaced it; None if it is unknown."""
+    try:
+        return builds.read_manifest(paths, build_id).base_build_id
+    except InputError:
+        return None
 
 
 def publication_number(paths: WarehousePaths, build_id: str) -> int:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
@@ -48,6 +49,23 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
     make_build(paths, "20260104T000000000000Z")
     assert shown(paths) == "20260104T000000000000Z"
     assert roll_back(paths)[1] == BUILDS[2]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+@pytest.mark.parametrize(("base", "before"), [(BUILDS[0], BUILDS[0]), ("20250101T000000000000Z", BUILDS[1])])
+def test_build_before_is_the_one_that_was_published_then(
+    paths: WarehousePaths, base: str, before: str, is_lost: bool
+) -> None:
+    """After a rollback that is not the rejected build, which has the number before."""
+    third = BUILDS[2]
+    manifest = structs.replace(builds.read_manifest(paths, third), base_build_id=base)
+    paths.build_manifest(third).write_bytes(builds.encode_manifest(manifest))
+    assert retention.one_before(paths, third) == before
+    if is_lost:
+        for file in (paths.published, paths.build_database(third)):
+            file.unlink()
+    assert roll_back(paths) == (third, before)
+    assert shown(paths) == before
 
 
 @pytest.mark.parametrize(
@@ -142,6 +160,15 @@ def test_report_of_an_older_version_is_shown_again(paths: WarehousePaths) -> Non
     (paths.reports / "mine.txt").touch()
     with pytest.raises(InputError, match=r"contains something other than a report \(mine.txt\)"):
         report.show_again(paths, first)
+
+
+def test_rollback_without_a_report_says_that_the_one_shown_is_about_another_build(paths: WarehousePaths) -> None:
+    write_index(paths.reports, BUILDS[2])
+    done = run_command("rollback", "--warehouse", paths.root)
+    assert done.returncode == 0
+    notice = done.stdout.splitlines()[-1]
+    assert notice.startswith(f"no report of build {BUILDS[1]}: ")
+    assert notice.endswith(f"; {paths.reports / 'index.html'} is about another build")
 
 
 def test_report_is_removed_with_its_build(paths: WarehousePaths) -> None:
