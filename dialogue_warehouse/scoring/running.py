@@ -92,6 +92,9 @@ def score_published(
             gold.result()
         if not read.record_count:
             notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
+        if read.unread:
+            place = f"its name does not end with {read.suffix}"
+            notices.append(("a file of the folder is not read", len(read.unread), read.unread[0], place))
         run_id = _run_id(request, read, build_id)
         tables.attach(con, to)
         with _transaction(con):
