@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from dialogue_warehouse.corpora.scores import load_scoring
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.scoring.examples import write_examples
 from dialogue_warehouse.scoring.running import Request, Scores, score_published
 from dialogue_warehouse.settings import Settings
 
@@ -46,6 +48,17 @@ def scored(warehouse: Path, corpus_id: str, predictions: Path, **options: Any) -
     request = Request(corpus_id, predictions, **options)
     with score_published(WarehousePaths(warehouse), Settings(), request) as scores:
         yield scores
+
+
+def options_of(corpus_id: str) -> dict[str, Any]:
+    """Return the option of the split, for a corpus that needs one."""
+    return {"split": "test"} if load_scoring(corpus_id).declaration.has_split else {}
+
+
+def example(warehouse: Path, corpus_id: str, folder: Path) -> Path:
+    """Write the examples of a corpus, and return the first file."""
+    split = options_of(corpus_id).get("split")
+    return write_examples(WarehousePaths(warehouse), Settings(), corpus_id, split, folder)[0]
 
 
 def metrics(scores: Scores, column: str = "value") -> dict[tuple[str, str, str | None], float | None]:

@@ -152,7 +152,7 @@ def corpora(given: Names) -> tuple[str, ...]:
 
 def place(given: Any) -> str | Path:
     """Return the place of a warehouse. Raises InputError for what is none."""
-    if not isinstance(given, str | os.PathLike) or not str(given).strip():
+    if not isinstance(given, str | os.PathLike) or not str(given).strip() or "\0" in str(given):
         raise InputError(f"place: {given!r} is neither a path nor a URL")
     return given if isinstance(given, str) else Path(given)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NoReturn, overload
 
 import duckdb
 import msgspec
@@ -225,6 +225,16 @@ class Dialogues:
                     yield with_methods(read, self._read)
         except duckdb.ConnectionException as error:
             raise InputError("the warehouse of these dialogues is closed; open it again") from error
+
+    def __copy__(self) -> Dialogues:
+        return self[:]
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: another process needs its own connection."""
+        raise TypeError(
+            "selected dialogues cannot be pickled, as their warehouse is open in this process: pass their `keys` on, "
+            "and open the warehouse again in the other process"
+        )
 
     def __repr__(self) -> str:
         corpora = sorted({one.corpus_id for one in self._selected})

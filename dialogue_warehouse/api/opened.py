@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from pathlib import Path
+from typing import NoReturn
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
@@ -28,6 +29,10 @@ class Opened:
         self._con: Connection | None = None
         self.build_id = ""
         self._open()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: another process needs its own connection."""
+        raise TypeError("an open warehouse cannot be pickled or copied: open it again, in each process")
 
     @property
     def is_open(self) -> bool:

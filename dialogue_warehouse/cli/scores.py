@@ -9,6 +9,7 @@ import click
 
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import Folder, cli, place_option, result_options, warehouse_paths
+from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.settings import Settings
 
@@ -40,6 +41,7 @@ MOST_SLOTS = 10
 )
 @click.option("--against", type=Predicted, metavar="PATH", help="Other predictions, for a paired test.")
 @click.option("--example", type=Folder, help="Write a small valid file of each form into this folder, and end.")
+@click.option("--force", is_flag=True, help="With --example: overwrite existing files that differ.")
 @click.option(
     "--to", "to", type=click.Path(dir_okay=False, path_type=Path), help="Keep the results in this DuckDB file, too."
 )
@@ -51,6 +53,7 @@ def score(
     fuzzy: str | None,
     strict: bool,
     example: Path | None,
+    force: bool,
     to: Path | None,
     form: str | None,
     warehouse: Path | None,
@@ -68,7 +71,7 @@ def score(
     settings = Settings.from_environment(warehouse=warehouse)
     paths = warehouse_paths(settings)
     if example is not None:
-        for path in write_examples(paths, settings, corpus, options["split"], example):
+        for path in write_examples(paths, settings, corpus, options["split"], example, force):
             click.echo(path)
         return
     if predictions is None:
@@ -88,7 +91,7 @@ def _print(scores: Scores, form: str | None) -> None:
 
     is_short = form in (None, "table", "vertical")
     for problem, times, file, place in scores.notices:
-        click.echo(f"{counted(times, 'time')}: {problem}; first in {file}: {place}", err=True)
+        click.echo(visible(f"{counted(times, 'time')}: {problem}; first in {file}: {place}"), err=True)
     printing.print_result(run_query(scores.con, summaries.metrics_query(scores, is_short)), form)
     if is_short and (query := summaries.slots_query(scores, MOST_SLOTS)) is not None:
         printing.print_result(run_query(scores.con, query), form)

@@ -55,7 +55,7 @@ def select_array(entity: Entity, file: Path) -> str:
 def select_split(entity: Entity, split: Path) -> str:
     """Return the query that reads the lines that `RecordCheck.run` wrote."""
     kind = type_of(entity.record)
-    size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else _longest_line(split))
+    size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else longest_line(split))
     columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {literal(duckdb_type(kind))}"
     reader = (
         f"read_json({literal(split)}, format='newline_delimited', columns={{{columns}}}, maximum_object_size={size})"
@@ -64,8 +64,9 @@ def select_split(entity: Entity, split: Path) -> str:
     return f"select i as record_index, p as record_pointer, {key}{_record_columns('r', kind)} from {reader}"
 
 
-def _longest_line(split: Path) -> int:
-    with split.open("rb") as lines:
+def longest_line(file: Path) -> int:
+    """Return the limit for one JSON value that the longest line of a file needs, in bytes."""
+    with file.open("rb") as lines:
         return max((len(line) for line in lines), default=0) + 1
 
 

@@ -23,6 +23,8 @@ TOTALS, INTERVALS = ("sums", "totals"), ("influences", "scores")
 """The tables that they make, in this order."""
 PAIRS = "pairs"
 """The table of texts to compare, in the corpora that have one."""
+MOST_OF_A_PLACE = 500
+"""Characters of a place in a message: a predicted text may be long."""
 SIMILARITIES = "gold varchar, predicted varchar, difflib double, levenshtein double"
 
 
@@ -119,11 +121,14 @@ class Measuring:
             " arg_min(place, (record, position, place))"
             " from problems group by is_refused, problem order by is_refused desc, problem"
         )
+        shown = []
         for is_refused, problem, times, file, place in found:
+            place = place if len(place) <= MOST_OF_A_PLACE else f"{place[:MOST_OF_A_PLACE]}…"
             if is_refused:
                 more = f" ({counted(times, 'such place')})" if times > 1 else ""
                 raise InputError(f"{file}: {place}: {problem}{more}")
-        return [tuple(row[1:]) for row in found]
+            shown.append((problem, times, file, place))
+        return shown
 
     def examples(self, form: str) -> list[str]:
         """Return the predictions that were read as records of a form, in JSON."""

@@ -23,7 +23,7 @@ from msgspec import inspect
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.common.json_values import split_path
-from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, type_of
+from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, longest_line, type_of
 from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
 from dialogue_warehouse.errors import InputError
 
@@ -31,6 +31,16 @@ NAMED_CHARACTERS = 100
 """Characters of a name in a message."""
 WRITTEN_BY_THE_SCRIPT = "dialogues_and_metrics.json"
 """A file that an official script writes beside the predictions, and does not read."""
+PERHAPS_PREDICTIONS = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|bz2|xz|zst|zip))?$", re.IGNORECASE)
+"""The end of a file name that a user may take for predictions."""
+BEGINNINGS = {
+    b"\xef\xbb\xbf": "begins with a byte order mark (BOM); write it as UTF-8 without one",
+    b"\xff\xfe": "is UTF-16; write it as UTF-8",
+    b"\xfe\xff": "is UTF-16; write it as UTF-8",
+    b"\x1f\x8b": "is compressed with gzip; unpack it first",
+    b"PK\x03\x04": "is a ZIP archive; unpack it first",
+}
+"""The first bytes of files that are not JSON in UTF-8, and what to do with them."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,14 @@ class Predictions:
     files: tuple[str, ...]
     """Their names."""
     record_count: int
+    unread: tuple[str, ...]
+    """Names of other files in the folder that look like predictions."""
+    suffix: str
 
 
 def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: Path) -> Predictions:
     """Make the tables of the predictions at a path, which is a file or a folder. Raises InputError."""
-    form, found = _files(scoring, path)
+    form, found, unread = _files(scoring, path)
     digest, records, positions = hashlib.sha256(), 0, itertools.count()
     names = []
     encoder = msgspec.json.Encoder()
@@ -59,6 +72,9 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
             names.append(name)
             content = files.read_regular(file)
+            for beginning, problem in BEGINNINGS.items():
+                if content.startswith(beginning):
+                    raise InputError(f"{file}: {problem}")
             digest.update(f"{name}\n{len(content)}\n".encode() + content)
             for place, record in _records(form, content, file):
                 try:
@@ -71,7 +87,7 @@ def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: 
                 records += 1
     for table, row_type in scoring.tables.items():
         _load(con, table, row_type, scratch / f"{table}.jsonl")
-    return Predictions(form.name, digest.hexdigest(), tuple(names), records)
+    return Predictions(form.name, digest.hexdigest(), tuple(names), records, unread, form.suffix)
 
 
 def columns_of(row_type: type[Row]) -> dict[str, str]:
@@ -83,21 +99,26 @@ def columns_of(row_type: type[Row]) -> dict[str, str]:
 
 def _load(con: duckdb.DuckDBPyConnection, table: str, row_type: type[Row], lines: Path) -> None:
     columns = ", ".join(f"{identifier(name)}: {literal(of)}" for name, of in columns_of(row_type).items())
+    size = max(OBJECT_SIZE, longest_line(lines))
     con.execute(
         f"create or replace temp table {identifier(table)} as select * from read_json({literal(lines)},"
-        f" format = 'newline_delimited', columns = {{{columns}}}, maximum_object_size = {OBJECT_SIZE})"
+        f" format = 'newline_delimited', columns = {{{columns}}}, maximum_object_size = {size})"
     )
 
 
-def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
-    """Return the form and the files at a path, in the order of their names."""
+def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path], tuple[str, ...]]:
+    """Return the form and the files at a path, in the order of their names, and the names of files left out."""
     suffixes = {form.suffix: form for form in scoring.forms}
+    unread: tuple[str, ...] = ()
     if path.is_dir():
-        found = sorted(
+        there = [
             file
-            for file in path.iterdir()
-            if file.suffix in suffixes and not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name
-        )
+            for file in sorted(path.iterdir())
+            if not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name
+        ]
+        found = [file for file in there if file.suffix in suffixes]
+        others = (file.name for file in there if file.suffix not in suffixes)
+        unread = tuple(name for name in others if PERHAPS_PREDICTIONS.search(name))
     elif path.exists():
         found = [path]
     else:
@@ -110,7 +131,7 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path]]:
         raise InputError(f"{path}: the folder has no file that ends with {named}")
     if not kinds <= suffixes.keys():
         raise InputError(f"{path}: a file of predictions ends with {named}")
-    return suffixes[kinds.pop()], found
+    return suffixes[kinds.pop()], found, unread
 
 
 def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:

@@ -30,6 +30,8 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
 Rows = Sequence[tuple]
+COMPARISONS = "comparisons"
+"""The table of results that a run shares with runs against other predictions."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Scores:
     scoring: Scoring
     notices: Rows
     """Parts of the predictions that do not count: problem, times, and the first file and place."""
+    against_sha256: str | None = None
+    """The other predictions of this run, of those that `scores.comparisons` has."""
 
     def is_complete(self) -> bool:
         """Tell if every unit is predicted, and everything that is predicted counts."""
@@ -92,9 +96,13 @@ def score_published(
             gold.result()
         if not read.record_count:
             notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
+        if read.unread:
+            place = f"its name does not end with {read.suffix}"
+            notices.append(("a file of the folder is not read", len(read.unread), read.unread[0], place))
         run_id = _run_id(request, read, build_id)
+        is_new = to is not None and not to.exists()
         tables.attach(con, to)
-        with _transaction(con):
+        with _transaction(con, to if is_new else None):
             tables.make(con)
             _forget(con, run_id)
             _insert(con, "runs", [_run_row(request, read, build_id, run_id)])
@@ -103,9 +111,10 @@ def score_published(
             con.execute(_UNITS, [run_id])
             if "slots" in scoring.queries:
                 con.execute(_SLOTS.format(query=scoring.queries["slots"]), [run_id])
+            other = None
             if request.against is not None:
-                _insert(con, "comparisons", _compared(measuring, request.against, run_id, Path(scratch)))
-        yield Scores(con, run_id, scoring, notices)
+                other = _compare(measuring, request.against, run_id, Path(scratch))
+        yield Scores(con, run_id, scoring, notices, other)
 
 
 def _score_gold(con: duckdb.DuckDBPyConnection, scoring: Scoring, request: Request) -> None:
@@ -148,20 +157,25 @@ def _run_row(request: Request, read: Predictions, build_id: str, run_id: str) ->
 
 
 @contextlib.contextmanager
-def _transaction(con: duckdb.DuckDBPyConnection) -> Generator[None]:
+def _transaction(con: duckdb.DuckDBPyConnection, new: Path | None) -> Generator[None]:
+    """Keep all results or none; then a file that is new is removed."""
     con.execute("begin")
     try:
         yield
     except BaseException:
         con.execute("rollback")
+        if new is not None:
+            con.execute(f"detach {tables.SCHEMA}")
+            new.unlink(missing_ok=True)
         raise
     con.execute("commit")
 
 
 def _forget(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
-    """Remove an earlier run with the same id, so that its rows are there once."""
+    """Remove an earlier run with the same id, so that its rows are there once; comparisons with others stay."""
     for table in tables.names():
-        con.execute(f"delete from {tables.SCHEMA}.{table} where run_id = ?", [run_id])
+        if table != COMPARISONS:
+            con.execute(f"delete from {tables.SCHEMA}.{table} where run_id = ?", [run_id])
 
 
 def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple]) -> None:
@@ -169,8 +183,11 @@ def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple]) -
         con.execute(f"insert into {tables.SCHEMA}.{table} values ({', '.join('?' * len(row))})", list(row))
 
 
-def _compared(measuring: Measuring, against: Path, run_id: str, scratch: Path) -> Rows:
-    """Return the rows of `comparisons` with other predictions."""
+def _compare(measuring: Measuring, against: Path, run_id: str, scratch: Path) -> str:
+    """Fill `comparisons` with other predictions, of which an earlier comparison is replaced; return their checksum.
+
+    Raises InputError if no unit is in both.
+    """
     con = measuring.con
     con.execute("create or replace temp table own_units as select * from units")
     other = measuring.read(against, scratch)
@@ -178,7 +195,15 @@ def _compared(measuring: Measuring, against: Path, run_id: str, scratch: Path) -
     measuring.notices()
     con.execute("create or replace temp table other_units as select * from units")
     compared = compare(measuring, "own_units", "other_units")
-    return [(run_id, against.resolve().name, other.sha256, *row) for row in compared]
+    if not compared:
+        raise InputError(f"{against}: nothing can be compared: no unit is in both predictions")
+    name = against.resolve().name
+    con.execute(
+        f"delete from {tables.SCHEMA}.{COMPARISONS} where run_id = ? and (against = ? or against_sha256 = ?)",
+        [run_id, name, other.sha256],
+    )
+    _insert(con, COMPARISONS, [(run_id, name, other.sha256, *row) for row in compared])
+    return other.sha256
 
 
 _METRICS = """

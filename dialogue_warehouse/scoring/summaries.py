@@ -17,7 +17,7 @@ def metrics_query(scores: Scores, is_short: bool) -> str:
         shown += ["metrics.units", "metrics.scored_units", "metrics.dialogues"]
     run = literal(scores.run_id)
     join = ""
-    if scores.con.execute(f"select 1 from scores.comparisons where run_id = {run} limit 1").fetchall():
+    if scores.against_sha256 is not None:
         shown += [
             f"round(comparisons.{name}, {digits}) as {name}" for name in ("against_value", "difference", "p_value")
         ]
@@ -25,6 +25,7 @@ def metrics_query(scores: Scores, is_short: bool) -> str:
             "left join scores.comparisons as comparisons on metrics.run_id = comparisons.run_id"
             " and metrics.metric = comparisons.metric and metrics.variant is not distinct from comparisons.variant"
             " and metrics.group_name = comparisons.group_name"
+            f" and comparisons.against_sha256 = {literal(scores.against_sha256)}"
         )
     groups = "[" + ", ".join(map(literal, declared.main_groups)) + "]"
     kept = f"list_contains({groups}, metrics.group_name)" if is_short else "true"

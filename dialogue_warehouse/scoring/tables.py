@@ -38,7 +38,8 @@ def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> None:
         con.execute(f"attach {literal(file)} as {SCHEMA} ({option})")
     except duckdb.Error as error:
         raise InputError(f"{file}: is not a file of results, or is in use: {one_line(error)}") from error
-    if is_there:
+    # A run that was killed before it made the tables leaves a file without one, which can be filled.
+    if con.execute("select 1 from duckdb_tables() where database_name = ? limit 1", [SCHEMA]).fetchall():
         check_columns(con, file)
 
 

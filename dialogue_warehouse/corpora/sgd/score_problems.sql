@@ -122,6 +122,7 @@ found as (
     from zipped
     inner join cases on zipped.turn_key = cases.turn_key
     anti join latest on cases.unit_key = latest.unit_key
+    where zipped.speaker = zipped.source_speaker
 
     union all
     select

@@ -60,10 +60,11 @@ class Dialog(Struct):
 
 
 class PredictedUtterance(Row):
-    """The same as a row. `turn_index` is the position of the utterance, as `index` is."""
+    """The same as a row."""
 
     dialogue_id: str
-    turn_index: int
+    turn_index: int | None
+    """The position of the utterance, as `index` is; NULL for a dialogue that is predicted without an utterance."""
     arguments: list[Argument]
 
 
@@ -78,6 +79,11 @@ def _rows(line: Line) -> Iterator[tuple[str, Row]]:
 
 
 def _rows_of_dialog(dialog: Dialog) -> Iterator[tuple[str, Row]]:
+    if not dialog.utterances:
+        yield (
+            "predicted_utterances",
+            PredictedUtterance(dialogue_id=dialog.conversation_id, turn_index=None, arguments=[]),
+        )
     for utterance in dialog.utterances:
         arguments = [
             Argument(annotation.name, segment.text)

@@ -20,6 +20,7 @@ found as (
     semi join selected on utterances.dialogue_id = selected.dialogue_id
     anti join cases
         on utterances.dialogue_id = cases.dialogue_id and utterances.turn_index = cases.turn_index
+    where utterances.turn_index is not null
 
     union all
     select
@@ -27,6 +28,7 @@ found as (
         'an utterance is predicted twice: the last prediction counts' as problem,
         utterances.*
     from predicted_utterances as utterances
+    where utterances.turn_index is not null
     qualify
         row_number() over (partition by utterances.dialogue_id, utterances.turn_index order by utterances.position) = 2
 )
@@ -35,7 +37,7 @@ select
     found.is_refused,
     found.problem,
     found.file,
-    concat('dialogue ', found.dialogue_id, ', utterance ', found.turn_index) as place,
+    concat('dialogue ', found.dialogue_id, ', utterance ' || found.turn_index) as place,
     found.record,
     found.position
 from found

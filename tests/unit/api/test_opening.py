@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import sys
 import threading
+from copy import deepcopy
 from pathlib import Path
 
 import duckdb
@@ -355,3 +357,15 @@ def test_unknown_claim_is_reported_in_words_of_python(paths):
             in_words_of_python(),
         ):
             refuse_unknown_claim(con, "x")
+
+
+def test_place_with_a_null_character_is_refused():
+    with pytest.raises(dw.InputError, match=r"^place: 'a\\x00b' is neither a path nor a URL$"):
+        dw.open("a\0b")
+
+
+def test_open_warehouse_cannot_be_pickled_and_says_what_to_do(paths):
+    with dw.open(paths.root) as warehouse:
+        for copied in (pickle.dumps, deepcopy):
+            with pytest.raises(TypeError, match=r"^an open warehouse cannot be pickled or copied: open it again"):
+                copied(warehouse)

@@ -1,0 +1,105 @@
+"""Files of predictions that are odd or wrong: what `score` says of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.corpora.scores import scored_corpora
+from tests import golden
+from tests.conftest import run_command
+
+CORPORA = scored_corpora()
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_other_files_of_a_folder_that_look_like_predictions_are_noticed(
+    sample_folder: Path, tmp_path: Path, corpus_id: str
+) -> None:
+    path, folder = golden.example(sample_folder, corpus_id, tmp_path / "examples"), tmp_path / "folder"
+    folder.mkdir()
+    (folder / path.name).write_bytes(path.read_bytes())
+    for name in ("README.md", "notes.txt", ".hidden.jsonl.gz", "my_dialogues_and_metrics.json"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    with golden.scored(sample_folder, corpus_id, folder, **golden.options_of(corpus_id)) as scores:
+        before = scores.notices
+    for name in ("b.JSONL", "a.jsonl.gz", "c.ndjson"):
+        (folder / name).write_text("{}", encoding="utf-8")
+    with golden.scored(sample_folder, corpus_id, folder, **golden.options_of(corpus_id)) as scores:
+        place = f"its name does not end with {path.suffix}"
+        assert scores.notices == [*before, ("a file of the folder is not read", 3, "a.jsonl.gz", place)]
+        assert not scores.is_complete()
+
+
+def test_array_beside_lines_is_noticed_where_there_are_only_lines(sample_folder: Path, tmp_path: Path) -> None:
+    golden.example(sample_folder, "bbai", tmp_path)
+    (tmp_path / "more.json").write_text("[]", encoding="utf-8")
+    with golden.scored(sample_folder, "bbai", tmp_path, split="test") as scores:
+        assert (
+            "a file of the folder is not read",
+            1,
+            "more.json",
+            "its name does not end with .jsonl",
+        ) in scores.notices
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_file_in_another_encoding_is_refused_with_what_to_do(
+    sample_folder: Path, tmp_path: Path, corpus_id: str
+) -> None:
+    path = golden.example(sample_folder, corpus_id, tmp_path)
+    content = path.read_bytes()
+    text = content.decode()
+    for changed, problem in (
+        (text.encode("utf-8-sig"), r"begins with a byte order mark \(BOM\); write it as UTF-8 without one"),
+        (text.encode("utf-16"), "is UTF-16; write it as UTF-8"),
+        (gzip.compress(content), "is compressed with gzip; unpack it first"),
+    ):
+        path.write_bytes(changed)
+        with (
+            pytest.raises(dw.InputError, match=rf"{path.name}: {problem}$"),
+            golden.scored(sample_folder, corpus_id, path, **golden.options_of(corpus_id)),
+        ):
+            pass
+
+
+def test_long_text_is_read_and_cut_in_the_message(sample_folder: Path, tmp_path: Path) -> None:
+    first = json.loads(golden.example(sample_folder, "bbai", tmp_path).read_text(encoding="utf-8").splitlines()[0])
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps(first | {"question": "x" * 35_000_000}), encoding="utf-8")
+    with (
+        pytest.raises(dw.InputError, match=r'^long\.jsonl: question "x+…: the split has no such question$') as refused,
+        golden.scored(sample_folder, "bbai", path, split="test"),
+    ):
+        pass
+    assert len(str(refused.value)) < 600
+
+
+def test_notice_is_one_line_without_control_characters(sample_folder: Path, tmp_path: Path) -> None:
+    golden.example(sample_folder, "sgd", tmp_path)
+    path = tmp_path / "sgd_lines.jsonl"
+    line = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
+    line["slot_values"] = {"a\nb\x1b[31m": "x"}
+    path.write_text(json.dumps(line), encoding="utf-8")
+    options = ("--corpus", "sgd", "--split", "test", "--predictions", path, "--warehouse", sample_folder)
+    completed = run_command("score", *options)
+    assert completed.returncode == 0, completed.stderr
+    (notice,) = (text for text in completed.stderr.splitlines() if "unknown to its service" in text)
+    assert notice.endswith(r", a\nb\x1b[31m")
+
+
+def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path: Path) -> None:
+    path = golden.example(sample_folder, "bbai", tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(b"mine")
+    options = ("--corpus", "bbai", "--split", "test", "--example", tmp_path, "--warehouse", sample_folder)
+    refused = run_command("score", *options)
+    assert refused.returncode == 2
+    assert "--force overwrites existing files" in refused.stderr
+    assert path.read_bytes() == b"mine"
+    assert run_command("score", *options, "--force").returncode == 0
+    assert path.read_bytes() == content

@@ -1,0 +1,82 @@
+"""Results of scores that are kept in a file: comparisons with several others, and what a failed run leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.corpora.scores import scored_corpora
+from tests import golden
+from tests.conftest import run_command
+
+CORPORA = scored_corpora()
+
+
+def test_run_keeps_its_comparisons_with_several_others(sample_folder: Path, tmp_path: Path) -> None:
+    own, file = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "results.duckdb"
+    other = tmp_path / "other.jsonl"
+    lines = [json.loads(line) for line in own.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["scores"] = {agent: float(agent == "adasa") for agent in line["scores"]}
+    other.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    compared = []
+    with dw.open(sample_folder) as warehouse:
+        for against in (own, other, other, None):
+            scores = warehouse.score("bbai", own, split="test", against=against, to=file)
+            assert len(scores) == len({(score.metric, score.group_name) for score in scores})
+            compared.append(scores.scores[0].difference)
+    assert compared[0] == 0.0
+    assert compared[1] == compared[2] != 0.0
+    assert compared[3] is None
+    rows = kept(sample_folder, file)
+    assert {name for name, _ in rows} == {own.name, other.name}
+    assert len({number for _, number in rows}) == 1
+    other.write_text(json.dumps(lines[0]), encoding="utf-8")  # the same name, other predictions
+    with dw.open(sample_folder) as warehouse:
+        warehouse.score("bbai", own, split="test", against=other, to=file)
+    assert [name for name, _ in kept(sample_folder, file)] == sorted([own.name, other.name])
+
+
+def kept(warehouse: Path, file: Path) -> list[tuple[str, int]]:
+    """Return the names of other predictions, and their numbers of main rows."""
+    query = (
+        "select against, count(*) as rows from scores.comparisons where group_name = '#ALL'"
+        " group by against, against_sha256 order by against"
+    )
+    completed = run_command("sql", "--scores", file, "--json", query, "--warehouse", warehouse)
+    assert completed.returncode == 0, completed.stderr
+    return [(row["against"], row["rows"]) for row in json.loads(completed.stdout)]
+
+
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_predictions_without_a_common_unit_are_not_compared(
+    sample_folder: Path, tmp_path: Path, corpus_id: str
+) -> None:
+    path, file = golden.example(sample_folder, corpus_id, tmp_path), tmp_path / "results.duckdb"
+    none = tmp_path / f"none{path.suffix}"
+    none.write_text("[]" if path.suffix == ".json" else "", encoding="utf-8")
+    with (
+        dw.open(sample_folder) as warehouse,
+        pytest.raises(
+            dw.InputError, match=rf"none{path.suffix}: nothing can be compared: no unit is in both predictions$"
+        ),
+    ):
+        warehouse.score(corpus_id, path, against=none, to=file, **golden.options_of(corpus_id))
+    assert not file.exists()
+    with dw.open(sample_folder) as warehouse:
+        warehouse.score(corpus_id, path, to=file, **golden.options_of(corpus_id))
+    assert kept(sample_folder, file) == []
+
+
+def test_file_of_results_without_tables_is_filled(sample_folder: Path, tmp_path: Path) -> None:
+    """A run that was killed before its first results leaves such a file."""
+    path, file = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "results.duckdb"
+    duckdb.connect(file).close()
+    with dw.open(sample_folder) as warehouse:
+        scores = warehouse.score("bbai", path, split="test", to=file)
+    with duckdb.connect(file, read_only=True) as con:
+        assert con.execute("select run_id from runs").fetchall() == [(scores.run_id,)]
