@@ -97,19 +97,21 @@ def is_warehouse(paths: WarehousePaths) -> bool:
 
 
 def warehouse_of(file: Path) -> Path | None:
-    """Return the warehouse that owns this path; None if there is none."""
+    """Return the warehouse that this path is, or that owns it; None if there is none."""
     real = Path(os.path.realpath(file))
-    for folder in real.parents:
+    for folder in (real, *real.parents):
         paths = WarehousePaths(folder)
-        if any(real.is_relative_to(place) for place in paths.places) and is_warehouse(paths):
+        is_inside = real == folder or any(real.is_relative_to(place) for place in paths.places)
+        if is_inside and is_warehouse(paths):
             return folder
     return None
 
 
 def refuse_owned(path: Path) -> None:
-    """Raise InputError for a path inside a warehouse, to which only a build may write."""
+    """Raise InputError for a warehouse, and for a path inside one to which only a build may write."""
     if (warehouse := warehouse_of(path)) is not None:
-        raise InputError(f"{path} belongs to the warehouse {warehouse}: choose a path outside of it")
+        belongs = "is a warehouse" if path.resolve() == warehouse else f"belongs to the warehouse {warehouse}"
+        raise InputError(f"{path} {belongs}: choose a path outside of it")
 
 
 def _home() -> Path | None:

@@ -114,12 +114,16 @@ def _read(paths: WarehousePaths) -> dict[str, Any] | None:
 
 
 def check(paths: WarehousePaths) -> None:
-    """Raise InputError for a configuration that is there and cannot be read, or that Dagster does not accept.
+    """Raise InputError for a configuration that cannot be read, or that Dagster does not accept.
 
     The storage of the history is not opened, and nothing is written. Dagster takes a second to import, so it is asked
     only about a file that an operator has changed, and not at all where it is not installed.
     """
     found, ours = _read(paths), yaml.safe_load(DAGSTER_YAML)
+    if os.environ.get(POSTGRES_URL, "").count("@") > 1 and (found is None or POSTGRES_URL in str(found.get("storage"))):
+        raise InputError(  # else a part of the password is taken for the host, which messages name
+            f"{POSTGRES_URL}: has more than one @; write all but the one before the host as %40"
+        )
     is_usual = found in (None, ours, ours | yaml.safe_load(IN_POSTGRESQL))
     if found is None or is_usual or importlib.util.find_spec("dagster") is None:
         return

@@ -18,6 +18,7 @@ import pytest
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
+from pipelines.dagster_graph import configuration
 from pipelines.dagster_graph.instance import PUBLISHED, prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -142,6 +143,20 @@ def test_url_is_given_as_the_driver_that_is_installed_needs_it() -> None:
     for name in ("deploy/compose.postgresql.yaml", "docs/run_it_unattended.md"):
         text = (CLONE / name).read_text(encoding="utf-8")
         assert set(re.findall(r"\bpostgresql\S*?://", text)) == {DRIVER}, name
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new warehouse", "warehouse with a configuration"])
+def test_password_with_an_at_sign_is_refused_and_not_repeated(
+    is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of the password would be taken for the host, which is named in messages and in Dagster's log."""
+    monkeypatch.setenv("DAGSTER_POSTGRES_URL", f"{DRIVER}anna:xyz@zy@127.0.0.1:1/nothing")
+    paths = WarehousePaths(tmp_path)
+    if not is_new:
+        configuration.write(paths)
+    with pytest.raises(InputError, match=r"^DAGSTER_POSTGRES_URL: has more than one @; [^\n]* %40$") as refused:
+        configuration.check(paths)
+    assert "zy" not in str(refused.value)
 
 
 def test_missing_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

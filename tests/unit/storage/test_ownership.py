@@ -216,6 +216,15 @@ def test_warehouse_of_a_file_is_found(tmp_path: Path) -> None:
         assert ownership.warehouse_of(file) is None
 
 
+def test_warehouse_itself_is_rejected(tmp_path: Path) -> None:
+    paths = WarehousePaths(tmp_path / "warehouse")
+    make_build(paths)
+    (tmp_path / "link").symlink_to(paths.root)
+    for folder in (paths.root, tmp_path / "link"):
+        with pytest.raises(InputError, match=r"(warehouse|link) is a warehouse: choose a path outside of it$"):
+            ownership.refuse_owned(folder)
+
+
 def test_folder_inside_a_warehouse_is_rejected(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     make_build(paths)
