@@ -321,7 +321,7 @@ class Settings:
     audit_timeout: Annotated[float, SECONDS] = 900.0
     """Seconds after which an audit is stopped and the build fails."""
     query_timeout: Annotated[float, SECONDS] = 600.0
-    """Seconds after which a query given to `sql` is stopped; `--timeout` sets it for one query."""
+    """Seconds after which a query of `sql`, `--where` or the page SQL is stopped; `sql --timeout` sets another one."""
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
     """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG

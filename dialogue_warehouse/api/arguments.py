@@ -25,7 +25,7 @@ ARGUMENTS = (
     (r"--force overwrites", "force=True overwrites"),
     (r"--form (\w+):", r"form '\1':"),
     (r"--fuzzy (\w+):", r"fuzzy '\1':"),
-    (r"--timeout SECONDS or (\w+)", r"the variable \1"),
+    (r"(\w+), or --timeout of `sql`,", r"the variable \1"),
     (r"--(across|without)-(turn|defects|leaks)\b", r"\1_\2"),
     (r"--(keys|split|where|sample|seed)\b", r"\1"),
     (r"DIALOGUE_QUERY_MEMORY_LIMIT allows more", "memory_limit of open allows more"),

@@ -177,7 +177,7 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
     Hits are in square brackets. Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that
     begins so.
 
-    Example: dialogue-warehouse search '"movie tickets"' tonight --split train
+    Example: dialogue-warehouse search '"would like"' 'tick*' --split train
     """
     from dialogue_warehouse.reading import connection, search
     from dialogue_warehouse.reading.query import run_query

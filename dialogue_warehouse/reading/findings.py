@@ -124,8 +124,8 @@ def _nearest(con: Connection, key: str) -> tuple[str, str | None]:
             [key],
         ).fetchone()
         if similar is None:
-            corpora = con.execute("select corpus_id from core.dim_corpora order by corpus_id").fetchall()
-            return f"; a key begins with one of {', '.join(f'{corpus_id}/' for (corpus_id,) in corpora)}", None
+            read = con.execute("select distinct corpus_id from core.dim_source_files order by corpus_id").fetchall()
+            return f"; a key of this build begins with one of {', '.join(f'{name}/' for (name,) in read)}", None
         return f"; the most similar dialogue is '{similar[0]}'", similar[0]
     near = beginning if _is_of_dialogue(con, beginning) else None
     if beginning == key.rstrip("/"):

@@ -64,7 +64,7 @@ class Patience:
         if worker.is_alive():
             self._stop(worker)
             raise StoppedError(
-                f"stopped after {self._seconds:g} seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
+                f"stopped after {self._seconds:g} seconds; DIALOGUE_QUERY_TIMEOUT, or --timeout of `sql`, allows more"
             )
         if raised:
             raise raised[0]
@@ -190,7 +190,7 @@ def _hint(con: Connection, statement: str, error: duckdb.Error) -> str | None:
     if isinstance(error, duckdb.BinderException):
         found = con.execute("select distinct lower(column_name) from duckdb_columns()").fetchall()
         columns = {name for (name,) in found}
-        unknown = [name for name in _quoted(statement) if name.lower() not in columns]
+        unknown = [name for name in _quoted(statement) if name.lower() not in columns and f'"{name}"' in str(error)]
         return f"A text has single quotes: {literal(unknown[0])}." if unknown else None
     return None
 

@@ -2,8 +2,8 @@
 
 DuckDB may ignore a request to stop, so the process is killed instead (`forking`). The server asks for one in advance,
 which has opened the build when a query comes. Both sides write a line of JSON first: this process its build when it is
-ready, the server the query and its form, this process the columns or the error. The rows of a download follow as they
-are.
+ready, the server the query and its form, this process the columns or the error. The rows of a download follow in parts,
+each after its length; after a length of 0 comes a last line, which says if the rows are complete.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ SHOWN_CHARACTERS = 2_000_000
 """Characters of an answer that a page shows."""
 PAGE = "page"
 FORMS = ("csv", "json", "parquet")
+PART = 1 << 16
+"""Bytes of a part of a download."""
+LENGTH = 4
+"""Bytes of the length of a part."""
 
 
 class Question(msgspec.Struct):
@@ -45,7 +49,7 @@ class Question(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """The first line of an answer: its columns, or the error."""
+    """The first line of an answer: its columns, or the error. A download has a last line, too."""
 
     error: str | None = None
     place: tuple[int, str] | None = None
@@ -99,30 +103,30 @@ def serve_one(stream: socket.socket, memory_limit: str, scores: Path | None) -> 
     if not line:
         return
     question = msgspec.json.decode(line, type=Question)
+    download = _Download(out)
     try:
         result = run_query(con, question.query, timeout=settings.query_timeout)
         if question.form == PAGE:
             _write_line(out, answer(result))
         else:
-            _download(result, question.form, out)
+            _write_rows(result, question.form, download)
+            download.end(Answer())
     except InputError as error:
-        _write_line(out, Answer(error=str(error), place=error.place if isinstance(error, QueryError) else None))
-    out.flush()
+        download.end(Answer(error=str(error), place=error.place if isinstance(error, QueryError) else None))
 
 
-def _download(result: QueryResult, form: str, out: BinaryIO) -> None:
-    """Write the columns and then the rows. The first rows are read before, so that an error is an error."""
-    stream = _Begun(out)
+def _write_rows(result: QueryResult, form: str, stream: _Download) -> None:
+    """Write the rows of a download. The first rows are read before, so that an error is an error."""
     if form == "parquet":
         stream_parquet(result, stream)
         return
-    text = io.TextIOWrapper(io.BufferedWriter(stream, 1 << 16), encoding="utf-8", newline="")
+    text = io.TextIOWrapper(io.BufferedWriter(stream, PART), encoding="utf-8", newline="")
     {"csv": write_csv, "json": write_json}[form](result, text)
     text.flush()
 
 
-class _Begun(io.RawIOBase, BinaryIO):
-    """An output that begins with the line of an answer without an error."""
+class _Download(io.RawIOBase, BinaryIO):
+    """The rows of a download, in parts. They begin with the line of an answer without an error."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._is_begun, self._position = out, False, 0
@@ -135,9 +139,19 @@ class _Begun(io.RawIOBase, BinaryIO):
         if not self._is_begun:
             self._is_begun = True
             _write_line(self._out, Answer())
-        self._out.write(data)
+        data = memoryview(data).cast("B")
+        for start in range(0, len(data), PART):
+            part = data[start : start + PART]
+            self._out.write(len(part).to_bytes(LENGTH))
+            self._out.write(part)
         self._position += len(data)
         return len(data)
+
+    def end(self, last: Answer) -> None:
+        """Write the line that says if the rows are complete, or why there are none."""
+        if self._is_begun:
+            self._out.write((0).to_bytes(LENGTH))
+        _write_line(self._out, last)
 
     def tell(self) -> int:
         """Return the number of bytes so far, which Parquet needs."""

@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from dialogue_warehouse import environment
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site.published import BusyError
-from dialogue_warehouse.site.query_process import Answer, Question
+from dialogue_warehouse.site.query_process import LENGTH, Answer, Question
 
 MODULE = "dialogue_warehouse.site.forking"
 RUNNING = 2
@@ -69,9 +69,15 @@ class Worker:
         return msgspec.json.decode(line, type=Answer)
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """Yield what follows the first line."""
-        while chunk := await self._out.read(CHUNK):
-            yield chunk
+        """Yield the rows of a download. Raises CheckError if the query fails before it has written all of them."""
+        try:
+            while size := int.from_bytes(await self._out.readexactly(LENGTH)):
+                yield await self._out.readexactly(size)
+            failure = msgspec.json.decode(await self._out.readuntil(b"\n"), type=Answer).error
+        except (asyncio.IncompleteReadError, ConnectionError):  # the process has ended
+            failure = "its process has ended: it may have needed more memory than there is"
+        if failure is not None:
+            raise CheckError(f"the download is not complete, because the query failed: {failure}")
 
     async def end(self) -> None:
         """End the process, whatever it does."""

@@ -133,6 +133,15 @@ def test_agreement_on_the_python_page_differs_from_the_table_as_it_says(folder: 
     assert by_one < once
 
 
+def test_searches_of_the_page_about_dialogues_find_utterances(folder: Path) -> None:
+    searches = [line for line in blocks("read_a_dialogue", "sh")[0].splitlines() if " search " in line]
+    assert len(searches) == 3
+    for search in searches:
+        ran = run(folder, "bash", "-c", search)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert ran.stdout.strip() != "[]" and "\n0 rows" not in ran.stdout, search
+
+
 def test_python_of_the_page_about_dialogues_works(folder: Path) -> None:
     (block,) = blocks("read_a_dialogue", "python")
     ran = run(folder, sys.executable, "-c", f"{block}\nprint(html[:7])")

@@ -172,7 +172,7 @@ def test_expression_that_does_not_end_is_stopped(sample_folder: Path, tmp_path: 
     where = "list_sum(range(2000000000)) > 0"
     arguments = ("--form", "chat", "--to", tmp_path, "--warehouse", sample_folder, "--where", where)
     ended = run_command("export", *arguments, DIALOGUE_QUERY_TIMEOUT="1")
-    reported = "--timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
+    reported = "DIALOGUE_QUERY_TIMEOUT, or --timeout of `sql`, allows more"
     assert (ended.returncode, ended.stderr) == (2, f"error: --where: stopped after 1 seconds; {reported}\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -273,7 +273,7 @@ def test_command_prints_the_address_of_a_row_in_the_dashboard(sample: Built) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere/at/all"], "error: no row has the key 'nowhere/at/all'; a key begins with one of "),
+        (["nowhere/at/all"], "error: no row has the key 'nowhere/at/all'; a key of this build begins with one of "),
         (["{intent}"], "error: core.dim_intents has '{intent}', which does not belong to a dialogue: "),
         (["{dialogue}", "--json", "--html"], "error: only one of --json, --html and --url can be given (see "),
     ],

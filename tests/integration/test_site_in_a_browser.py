@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import select
@@ -215,6 +216,13 @@ def test_complete_answer_is_downloaded(sample: Site, tmp_path: Path) -> None:
         file = tmp_path / f"answer.{kind}"
         wait_for(file.exists, kind)
         assert duckdb.sql(f"from '{file}'").fetchall() == expected, kind
+
+
+def test_download_that_fails_is_not_an_ended_answer(sample: Site) -> None:
+    failing = "select if(range < 900000, range, cast('x' || range as bigint)) as n from range(1000000)"
+    url = f"{sample.url}/answer.csv?{urllib.parse.urlencode({'query': failing})}"
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer, pytest.raises(http.client.IncompleteRead):
+        answer.read()
 
 
 def test_query_ends_when_its_reader_leaves(sample: Site) -> None:

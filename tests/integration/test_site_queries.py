@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import running
@@ -107,6 +108,26 @@ def test_unread_rows_do_not_keep_a_process(sample_folder: Path) -> None:
             await worker.ask(Question("select range as n from range(100000000)", "csv"))
             await anext(aiter(worker.rest()))
         await until(lambda: len(of_queries()) <= 2)
+
+    run(sample_folder, use)
+
+
+def test_download_that_fails_after_its_first_rows_is_not_taken_for_complete(sample_folder: Path) -> None:
+    async def use(workers: Workers, build_id: str) -> None:
+        failing = "select if(range < 900000, range, cast('x' || range as bigint)) as n from range(1000000)"
+        async with workers.worker(build_id) as worker:
+            assert (await worker.ask(Question(failing, "csv"))).error is None
+            with pytest.raises(CheckError, match=r"not complete.*Could not convert string 'x900000'"):
+                assert [part async for part in worker.rest()]
+        async with workers.worker(build_id) as worker:
+            await worker.ask(Question("select range as n from range(100000000)", "csv"))
+            read = aiter(worker.rest())
+            assert (await anext(read)).startswith(b"n\n0\n1\n")
+            for pid in {pid for pid, parent in of_queries().items() if parent == forker()}:
+                os.kill(pid, signal.SIGKILL)
+            with pytest.raises(CheckError, match=r"not complete.*its process has ended"):
+                while True:
+                    await anext(read)
 
     run(sample_folder, use)
 

@@ -43,7 +43,7 @@ def test_slow_query_times_out(paths, text):
         text=True,
         check=False,
     )
-    reported = "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
+    reported = "error: stopped after 0.5 seconds; DIALOGUE_QUERY_TIMEOUT, or --timeout of `sql`, allows more\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", reported)
     assert time.monotonic() - started < 15
 
@@ -66,7 +66,9 @@ def test_limits_of_the_environment_apply_to_a_query(paths: WarehousePaths, tmp_p
     assert (passed.returncode, to.exists()) == (0, True), passed.stderr
     done = run_command("sql", "--warehouse", paths.root, ENDLESS, DIALOGUE_QUERY_TIMEOUT="0.5")
     assert done.returncode == 2
-    assert done.stderr == "error: stopped after 0.5 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more\n"
+    assert (
+        done.stderr == "error: stopped after 0.5 seconds; DIALOGUE_QUERY_TIMEOUT, or --timeout of `sql`, allows more\n"
+    )
 
 
 @pytest.mark.parametrize("text", [ENDLESS, HEEDLESS])

@@ -265,8 +265,8 @@ def test_command_prints_place_and_json(sample: Built) -> None:
             "no row has the key 'sgd/train/1_00000~4'; the most similar dialogue is 'sgd/train/1_00000",
         ),
         ("sgd/train/1_00000/", "no row has the key 'sgd/train/1_00000/'; core.dim_dialogues has 'sgd/train/1_00000'"),
-        ("' or 1=1 --", "no row has the key '' or 1=1 --'; a key begins with one of "),
-        ("", "no row has the key ''; a key begins with one of "),
+        ("' or 1=1 --", "no row has the key '' or 1=1 --'; a key of this build begins with one of "),
+        ("", "no row has the key ''; a key of this build begins with one of "),
     ],
 )
 def test_unknown_key_is_reported_with_its_known_part(awkward: Built, key: str, message: str) -> None:
@@ -280,6 +280,14 @@ def test_unknown_key_is_one_line_and_bad_input(sample: Built) -> None:
     refused = run_command("trace", "nowhere/at/all", "--warehouse", sample.folder)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_unknown_key_of_a_corpus_that_was_not_read_names_those_that_were(copied: Built) -> None:
+    with duckdb.connect(str(copied.database)) as con:
+        for table in ("dim_dialogues", "dim_source_files"):
+            con.execute(f"delete from core.{table} where corpus_id not in ('bbai', 'sgd')")
+    with pytest.raises(TraceError, match=r"'abcd/train/0'; a key of this build begins with one of bbai/, sgd/\Z"):
+        copied.trace("abcd/train/0")
 
 
 def test_key_without_a_place_is_reported(sample: Built) -> None:

@@ -201,7 +201,7 @@ def test_long_results_go_to_the_pager_only_on_a_terminal(con):
 
 def test_time_limit_has_a_default_and_is_reported(con):
     with pytest.raises(
-        QueryError, match=r"stopped after 0\.2 seconds; --timeout SECONDS or DIALOGUE_QUERY_TIMEOUT allows more"
+        QueryError, match=r"stopped after 0\.2 seconds; DIALOGUE_QUERY_TIMEOUT, or --timeout of `sql`, allows more"
     ):
         list(query.run_query(con, ENDLESS, timeout=0.2).rows())
     assert run(con, "select 1") == [(1,)]

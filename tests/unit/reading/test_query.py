@@ -90,6 +90,7 @@ def test_other_statements_are_rejected_in_one_line(con, text, message):
             'select 1 from core.fct_turns where utterance = "Hi there"',
             "A text has single quotes: 'Hi there'. (line 1, at \"Hi there\")",
         ),
+        ("select [1, {'a': 2}] as \"a name\"", "'list_value(T, T) -> T[]' (line 1, at {'a': 2})"),
         ("selec 1", 'Parser Error: syntax error at or near "selec" (line 1, at selec)'),
         ("select cast(utterance as integer) from core.fct_turns", "Could not convert string 'Hi' to INT32"),
         ("select * from read_text('/etc/passwd')", "a query can neither read nor write files"),
