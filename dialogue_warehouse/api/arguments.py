@@ -100,7 +100,7 @@ def words(given: Names, what: str) -> tuple[str, ...]:
     """Return names as a tuple. Raises InputError for one that is not a text."""
     if given is None or isinstance(given, str):
         return () if given is None else (given,)
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InputError(f"{what}: {given!r} is not a text")
     return tuple(text(what, name) for name in given)
 

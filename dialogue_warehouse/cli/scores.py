@@ -74,6 +74,8 @@ def score(
         for path in write_examples(paths, settings, corpus, options["split"], example, force):
             click.echo(path)
         return
+    if force:
+        raise click.UsageError("--force has no effect without --example FOLDER")
     if predictions is None:
         raise click.UsageError("--predictions is missing; --example FOLDER writes files to begin with")
     request = Request(corpus, predictions, variant=fuzzy, **options)

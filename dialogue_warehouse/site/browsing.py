@@ -13,6 +13,7 @@ from typing import Any
 from starlette.datastructures import QueryParams
 
 from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.reading import catalogue
 from dialogue_warehouse.reading.catalogue import TableDescription
 from dialogue_warehouse.reading.connection import Connection
@@ -33,7 +34,7 @@ Parameters = list[tuple[str, str]]
 
 
 def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
-    """Return what the page shows. Raises InputError for an unknown table."""
+    """Return what the page shows. Raises InputError for an unknown table, and for a filter of an unknown column."""
     if not parameters.get("_table"):
         schemas = defaultdict(list)
         for table in build.kept.get("tables", lambda: catalogue.list_tables(con)):
@@ -63,16 +64,18 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     name = f"{table.schema}.{table.table}"
     columns = {column.column: column.type for column in table.columns}
     asked = dict(given)
-    kept = [(field, value) for field, value in given if field in columns or field == "_null"]
-    if asked.get("_contains") and asked.get("_column") in columns:
-        kept.append((f"_contains_{asked['_column']}", asked["_contains"]))
+    kept = [(field, value) for field, value in given if not field.startswith("_") or field == "_null"]
+    if asked.get("_contains"):
+        kept.append((f"_contains_{asked.get('_column', '')}", asked["_contains"]))
     kept += [(field, value) for field, value in given if field.startswith("_contains_")]
-    conditions = [condition for field, value in kept if (condition := _condition(columns, field, value))]
     order = asked.get("_order", "")
     is_falling = order.startswith("-")
     falling = " desc" if is_falling else ""
     by = order.removeprefix("-")
-    by = by if by in columns else ""
+    named = [*(_column_of(field, value) for field, value in kept), *([by] if by else [])]
+    if unknown := [column for column in named if column not in columns]:
+        raise InputError(f"{name} has no column '{unknown[0]}'; it has {', '.join(columns)}")
+    conditions = [_condition(columns, field, value) for field, value in kept]
     where = f"\nwhere {' and '.join(conditions)}" if conditions else ""
     # without the key, equal values come in another order for each part: rows would be repeated, and others left out
     rest = [identifier(column) for column in table.links.key if column != by]
@@ -119,13 +122,16 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     }
 
 
-def _condition(columns: dict[str, str], field: str, value: str) -> str | None:
-    """Return a filter as SQL; None for a column that the table lacks."""
+def _column_of(field: str, value: str) -> str:
+    """Return the column that a filter is about."""
+    return value if field == "_null" else field.removeprefix("_contains_")
+
+
+def _condition(columns: dict[str, str], field: str, value: str) -> str:
+    """Return a filter as SQL."""
+    column = _column_of(field, value)
     if field == "_null":
-        return f"{identifier(value)} is null" if value in columns else None
-    column = field.removeprefix("_contains_")
-    if column not in columns:
-        return None
+        return f"{identifier(column)} is null"
     text = identifier(column) if columns[column] == "VARCHAR" else f"cast({identifier(column)} as text)"
     if field != column:
         return f"contains(lower({text}), {literal(value.lower())})"
@@ -133,9 +139,9 @@ def _condition(columns: dict[str, str], field: str, value: str) -> str | None:
 
 
 def _words(field: str, value: str) -> str:
+    column = _column_of(field, value)
     if field == "_null":
-        return f"{value} is NULL"
-    column = field.removeprefix("_contains_")
+        return f"{column} is NULL"
     return f"{column} contains {value}" if field != column else f"{column} = {value}"
 
 

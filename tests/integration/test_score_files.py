@@ -103,3 +103,6 @@ def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path
     assert path.read_bytes() == b"mine"
     assert run_command("score", *options, "--force").returncode == 0
     assert path.read_bytes() == content
+    misplaced = run_command("score", *options[:4], "--predictions", path, "--warehouse", sample_folder, "--force")
+    assert misplaced.returncode == 2
+    assert misplaced.stderr.startswith("error: --force has no effect without --example FOLDER (see ")
