@@ -323,7 +323,7 @@ class Settings:
     query_timeout: Annotated[float, SECONDS] = 600.0
     """Seconds after which a query of `sql`, `--where` or the page SQL is stopped; `sql --timeout` sets another one."""
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
-    """Memory that a query given to `sql` may use, at least 50 MB; a query that needs more is refused."""
+    """Memory of a query of `sql`, `--where` or the dashboard, at least 50 MB; one that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
     """Form of the progress of `build` and `fetch` on standard error: `text`, or `json` for one JSON object per line."""
     cache: Annotated[Path | None, _folder] = None
