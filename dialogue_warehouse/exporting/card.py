@@ -223,13 +223,21 @@ _DEFECTS = """
     order by found.corpus_id, found.violations desc, found.rule_id
 """
 _RISKY = """
+    with
+    risky as (
+        select corpus_id, count(*) as turns
+        from quality.annotation_risk
+        where defects_here > 0 and dialogue_key in (select dialogue_key from written)
+        group by corpus_id
+    )
+
     select
-        turns.corpus_id,
-        count(*) as turns,
-        count(*) filter (where risk.defects_here > 0) as with_defect
-    from fct_turns as turns
-    left join quality.annotation_risk as risk on turns.turn_key = risk.turn_key
-    where turns.dialogue_key in (select dialogue_key from written)
-    group by turns.corpus_id
-    order by turns.corpus_id
+        dialogues.corpus_id,
+        sum(dialogues.turn_count) as turns,
+        coalesce(any_value(risky.turns), 0) as with_defect
+    from dim_dialogues as dialogues
+    left join risky on dialogues.corpus_id = risky.corpus_id
+    where dialogues.dialogue_key in (select dialogue_key from written)
+    group by dialogues.corpus_id
+    order by dialogues.corpus_id
 """

@@ -102,6 +102,8 @@ def _refuse_unknown(con: Connection, option: str, noun: str, given: Sequence[str
 
 
 def _refuse_unknown_keys(con: Connection, keys: Sequence[str]) -> None:
+    if not keys:
+        return
     if undecoded := [key for key in keys if not is_unicode(key)]:
         raise InputError(f"--keys: no dialogue has the key '{undecoded[0]}', which is not valid UTF-8")
     unknown = con.execute(
@@ -109,7 +111,7 @@ def _refuse_unknown_keys(con: Connection, keys: Sequence[str]) -> None:
         " order by key limit 1",
         [list(keys)],
     ).fetchone()
-    if keys and unknown:
+    if unknown:
         raise InputError(f"--keys: no dialogue has the key '{unknown[0]}'")
 
 
