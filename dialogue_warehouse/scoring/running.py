@@ -158,7 +158,7 @@ def _run_row(request: Request, read: Predictions, build_id: str, run_id: str) ->
 
 @contextlib.contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection, new: Path | None) -> Generator[None]:
-    """Keep all results or none; then a file that is new is removed."""
+    """Keep all results. After an error keep none, and remove the file `new`, which did not exist before."""
     con.execute("begin")
     try:
         yield

@@ -110,7 +110,8 @@ def warehouse_of(file: Path) -> Path | None:
 def refuse_owned(path: Path) -> None:
     """Raise InputError for a warehouse, and for a path inside one to which only a build may write."""
     if (warehouse := warehouse_of(path)) is not None:
-        belongs = "is a warehouse" if path.resolve() == warehouse else f"belongs to the warehouse {warehouse}"
+        is_whole = Path(os.path.realpath(path)) == warehouse
+        belongs = "is a warehouse" if is_whole else f"belongs to the warehouse {warehouse}"
         raise InputError(f"{path} {belongs}: choose a path outside of it")
 
 
