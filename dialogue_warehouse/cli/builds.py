@@ -278,16 +278,17 @@ def _renew_report(settings: Settings, build_id: str) -> list[str]:
     try:
         if is_about(build_id, paths.reports):
             return []
+        cause = "was about another build" if (paths.reports / "index.html").is_file() else "was missing"
         if (index := show_again(paths, build_id)) is not None:
-            return [f"the report was about another build: {index} is that of build {build_id} again"]
-        return [f"the report was about another build: {write_report(paths, settings)} is written again"]
+            return [f"the report {cause}: {index} is that of build {build_id} again"]
+        return [f"the report {cause}: {write_report(paths, settings)} is written again"]
     except Exception as error:
-        cause = error if isinstance(error, InputError) else damage.cause_of(error, paths)
-        if cause is None:
+        reason = error if isinstance(error, InputError) else damage.cause_of(error, paths)
+        if reason is None:
             raise
         index = paths.reports / "index.html"
         left = f"; {index} is about another build" if index.is_file() else ""
-        return [f"no report of build {build_id}: {cause}{left}"]
+        return [f"no report of build {build_id}: {reason}{left}"]
 
 
 def _load_graph(settings: Settings) -> Any:

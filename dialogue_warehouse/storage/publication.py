@@ -116,13 +116,15 @@ def _right_files(paths: WarehousePaths) -> Iterator[str]:
     database = paths.build_database(build_id)
     damaged = builds.damage(paths, build_id)
     if damaged == [paths.published]:
+        cause = f"was not the published build {build_id}" if paths.published.exists() else "was missing"
         files.remove(paths.published)
         copy(database, paths.published)
-        yield f"{paths.published} was not the published build {build_id}: it is restored"
+        yield f"{paths.published} {cause}: it is restored"
     elif damaged == [database]:
+        cause = "had changed since publishing" if database.exists() else "was missing"
         files.remove(database)
         copy(paths.published, database)
-        yield f"{database} had changed since publishing: it is restored"
+        yield f"{database} {cause}: it is restored"
     elif damaged:
         yield from _fall_back(paths, build_id, damaged)
 

@@ -208,3 +208,25 @@ def test_commands_list_published_and_kept_builds(tmp_path: Path, awkward_folder:
     assert reported[place + 1][:2] == ["(published,", "pinned)"]
     nothing = run_command("keep", "--warehouse", tmp_path / "none")
     assert (nothing.returncode, nothing.stderr.startswith(f"error: no warehouse at {tmp_path / 'none'}: ")) == (2, True)
+
+
+def test_missing_copy_of_the_published_build_is_restored(paths: WarehousePaths) -> None:
+    for lost in (paths.published, paths.build_database(BUILDS[2])):
+        lost.unlink()
+        assert publication.mend(paths) == [f"{lost} was missing: it is restored"]
+    assert builds.damage(paths, BUILDS[2]) == []
+
+
+def test_restored_warehouse_gets_what_is_in_no_backup(tmp_path: Path, awkward_folder: Path) -> None:
+    paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path / "warehouse"))
+    (build_id,) = retention.kept_builds(paths)
+    paths.published.unlink()
+    shutil.rmtree(paths.reports)
+    restored = run_command("rollback", build_id, "--warehouse", paths.root)
+    index = paths.reports / "index.html"
+    assert restored.stdout.splitlines() == [
+        f"{paths.published} was missing: it is restored",
+        f"published  build {build_id}, as it was",
+        f"the report was missing: {index} is that of build {build_id} again",
+    ]
+    assert index.is_file()
