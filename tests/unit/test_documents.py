@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dialogue_warehouse.cli.main import cli
+from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.reading import descriptions
@@ -61,6 +63,24 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
         assert name in cli.commands
         known = {option for given in cli.commands[name].params for option in (*given.opts, *given.secondary_opts)}
         assert set(re.findall(r" (--[a-z-]+)", rest.partition(" #")[0])) <= known, name
+
+
+def test_every_command_and_option_is_on_a_page() -> None:
+    reference = CLONE / "docs" / "python_reference.md"
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in PAGES if page != reference and page.name != "CHANGELOG.md"
+    )
+    for name, command in cli.commands.items():
+        assert f"dialogue-warehouse {name}" in text
+        options = {option for given in command.params for option in given.opts if option.startswith("--")}
+        assert {option for option in options if not re.search(rf"{option}(?![\w-])", text)} == set(), name
+
+
+def test_page_about_operation_has_every_exit_status() -> None:
+    page = (CLONE / "docs" / "run_it_unattended.md").read_text(encoding="utf-8")
+    _, _, table = page.partition("**Exit statuses.**")
+    statuses = re.findall(r"^\| ([\d, ]+) \|", table.partition("**State for a monitor.**")[0], flags=re.M)
+    assert statuses == ["0", str(CHECK_FAILED), str(BAD_INPUT), f"{INTERRUPTED}, {128 + signal.SIGTERM}"]
 
 
 def versions(changelog: str) -> list[tuple[str, str]]:
