@@ -28,10 +28,11 @@
 {%- endmacro %}
 
 {#- The shared split for the publisher's name of a split: `words` maps the names in the release to train, validation
-    or test. Any other name has no split and is kept in source_split, where the rule `unknown_split` reports it. -#}
+    or test; `validation` needs no entry, as other copies of a release write it for `dev`. Any other name has no split
+    and is kept in source_split, where the rule `unknown_split` reports it. -#}
 {% macro shared_split(source_split, words) -%}
     case {{ source_split }}
-        {%- for word, split in words.items() %}
+        {%- for word, split in dict({'validation': 'validation'}, **words).items() %}
         when '{{ word }}' then '{{ split }}'
         {%- endfor %}
     end
