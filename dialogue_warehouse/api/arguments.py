@@ -17,7 +17,7 @@ from dialogue_warehouse.settings import Settings, folder_named, variable_of
 from dialogue_warehouse.storage import ownership
 
 Names = str | Iterable[str] | None
-"""One name, or several; None and none at all do not limit the selection."""
+"""One name, or several; None does not limit the selection."""
 ARGUMENTS = (
     (r"--corpora\b", "corpus"),
     (r"--licenses\b", "license"),
@@ -50,30 +50,26 @@ def selection_of(
     sample: int | None,
     seed: int,
 ) -> Selection:
-    """Return the selection of these words. Raises InputError for a wrong one, and for no key at all."""
+    """Return the selection of these words. Raises InputError for a wrong one."""
     refuse_other("without_defects", without_defects, DEFECTS)
-    refuse_other("without_leaks", without_leaks, (False, True))
     if sample is not None:
         number("sample", sample, "a number of dialogues")
     if where is not None:
         text("where", where)
-    if not isinstance(seed, int):
+    if not isinstance(seed, int) or isinstance(seed, bool):
         raise InputError(f"seed: {seed!r} is not a number")
     if seed and sample is None:
         raise InputError("seed: has no effect without sample=N")
-    named = words(keys, "keys")
-    if keys is not None and not named:
-        raise InputError("keys: there is no key; None does not limit the selection")
     return Selection(
         corpora=words(corpus, "corpus"),
         splits=words(split, "split"),
         where=where,
         without_defects=without_defects,
-        without_leaks=without_leaks,
+        without_leaks=flag("without_leaks", without_leaks),
         licenses=words(licenses, "license"),
         sample=sample,
         seed=seed,
-        keys=named,
+        keys=words(keys, "keys"),
     )
 
 
@@ -97,19 +93,31 @@ def in_words_of_python() -> Generator[None]:
 
 
 def words(given: Names, what: str) -> tuple[str, ...]:
-    """Return names as a tuple. Raises InputError for one that is not a text."""
+    """Return names as a tuple. Raises InputError for one that is not a text, and for an empty list."""
     if given is None or isinstance(given, str):
         return () if given is None else (given,)
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InputError(f"{what}: {given!r} is not a text")
-    return tuple(text(what, name) for name in given)
+    if not (named := tuple(text(what, name) for name in given)):
+        raise InputError(f"{what}: the list is empty; None does not limit the selection")
+    return named
 
 
 def text(argument: str, value: object) -> str:
-    """Return a text. Raises InputError for anything else."""
+    """Return a text. Raises InputError for anything else, and for one that cannot be printed."""
     if not isinstance(value, str):
         raise InputError(f"{argument}: {value!r} is not a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{argument}: {value!r} is not valid Unicode text") from None
     return value
+
+
+def flag(argument: str, value: object) -> bool:
+    """Return True or False; None is False. Raises InputError for anything else, such as the text `no`."""
+    refuse_other(argument, value, (False, True))
+    return bool(value)
 
 
 def number(argument: str, value: object, noun: str = "a number from 1 on") -> int:
@@ -121,9 +129,15 @@ def number(argument: str, value: object, noun: str = "a number from 1 on") -> in
 
 def path(argument: str, value: Any) -> Path:
     """Return an absolute path. Raises InputError for what is none."""
-    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
+    if not _is_path(value) or not str(value):
         raise InputError(f"{argument}: {value!r} is not a path")
     return absolute(Path(value))
+
+
+def _is_path(value: Any) -> bool:
+    """Tell if a value is a path, but not one of bytes, which pathlib refuses."""
+    named = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    return isinstance(named, str) and "\0" not in named
 
 
 def folder(argument: str, value: Any) -> Path:
@@ -152,7 +166,7 @@ def corpora(given: Names) -> tuple[str, ...]:
 
 def place(given: Any) -> str | Path:
     """Return the place of a warehouse. Raises InputError for what is none."""
-    if not isinstance(given, str | os.PathLike) or not str(given).strip() or "\0" in str(given):
+    if not _is_path(given) or not str(given).strip():
         raise InputError(f"place: {given!r} is neither a path nor a URL")
     return given if isinstance(given, str) else Path(given)
 

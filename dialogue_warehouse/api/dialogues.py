@@ -137,7 +137,7 @@ class Dialogue(dialogue_parts.Dialogue):
         """
         from dialogue_warehouse.site import rendering  # Jinja is needed only here
 
-        if page:
+        if arguments.flag("page", page):
             return rendering.render_page(self)
         return f"<style>{rendering.style()}</style>{rendering.render_fragment(self)}"
 

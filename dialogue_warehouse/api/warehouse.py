@@ -40,7 +40,7 @@ class Warehouse:
     ) -> None:
         """Open it, as `dialogue_warehouse.open` does."""
         settings = arguments.settings_of(memory_limit, threads)
-        self._opened = Opened(arguments.place(place), raw, settings)
+        self._opened = Opened(arguments.place(place), arguments.flag("raw", raw), settings)
 
     @property
     def build_id(self) -> str:
@@ -133,6 +133,7 @@ class Warehouse:
             If there is no such corpus, verdict or claim.
         """
         arguments.refuse_other("verdict", verdict, VERDICTS)
+        unexpected = arguments.flag("unexpected", unexpected)
         if claim is not None:
             with self._opened.another() as con, in_words_of_python():
                 findings.refuse_unknown_claim(con, arguments.text("claim", claim))
@@ -157,6 +158,7 @@ class Warehouse:
         InputError
             If there is no such corpus or rule.
         """
+        summary = arguments.flag("summary", summary)
         if rule is not None:
             with self._opened.another() as con, in_words_of_python():
                 findings.refuse_unknown_rule(con, arguments.text("rule", rule))
@@ -327,7 +329,7 @@ class Warehouse:
         """
         if not isinstance(form, str) or form not in OPTIONS:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
-        folder = arguments.folder("to", to)
+        folder, force = arguments.folder("to", to), arguments.flag("force", force)
         wanted = arguments.selection_of(
             keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
         )
@@ -385,9 +387,9 @@ class Warehouse:
         request = running.Request(
             arguments.corpora(arguments.text("corpus", corpus))[0],
             arguments.path("predictions", predictions),
-            split=split,
-            variant=fuzzy,
-            across_turn=bool(across_turn),
+            split=None if split is None else arguments.text("split", split),
+            variant=None if fuzzy is None else arguments.text("fuzzy", fuzzy),
+            across_turn=arguments.flag("across_turn", across_turn),
             without_defects=without_defects,
             against=None if against is None else arguments.path("against", against),
         )

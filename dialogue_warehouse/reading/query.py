@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from duckdb import sqltypes
 
-from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, literal, query_error
+from dialogue_warehouse.common.database import OUT_OF_MEMORY, QueryError, literal, one_line, query_error
 from dialogue_warehouse.errors import require_extra
 from dialogue_warehouse.reading import catalogue, values
 from dialogue_warehouse.reading.connection import Connection
@@ -172,8 +172,20 @@ def run_query(
         relation = result.relation()
         return replace(result, columns=distinct(relation.columns), types=tuple(relation.types))
     except duckdb.Error as error:
+        for name, value in result.parameters.items():
+            if _is_refused(con, value):
+                raise QueryError(f"{name}: {one_line(error)}") from error
         placed = error if parameters else _with_place(con, statement, error)
         raise query_error(placed, skipped_lines, _hint(con, statement, error)) from error
+
+
+def _is_refused(con: Connection, value: object) -> bool:
+    """Tell if the value of a parameter is none that DuckDB can take, such as a path or a set."""
+    try:
+        con.sql("select $value", params={"value": value})
+    except duckdb.Error:
+        return True
+    return False
 
 
 def _hint(con: Connection, statement: str, error: duckdb.Error) -> str | None:

@@ -80,7 +80,7 @@ def select(con: Connection, selection: Selection, timeout: float | None = None) 
     _refuse_unknown(con, "--corpora", "corpus", selection.corpora, "corpus_id")
     _refuse_unknown(con, "--licenses", "license", selection.licenses, "license")
     if lacking := [split for split in selection.splits if split not in SPLITS]:
-        raise InputError(f"--split: there is no split {lacking[0]}; there are {', '.join(SPLITS)}")
+        raise InputError(f"--split: there is no split {lacking[0]!r}; there are {', '.join(SPLITS)}")
     dialogues = _matching(con, selection)
     if selection.where is not None:
         keys = _keys_where(con, selection.where, timeout)

@@ -139,7 +139,7 @@ def _checked(request: Request) -> Scoring:
     if request.split is None and declared.has_split:
         raise InputError(f"{request.corpus_id}: --split is missing; there are {', '.join(SPLITS)}")
     if request.split is not None and request.split not in SPLITS:
-        raise InputError(f"--split: there is no split {request.split}; there are {', '.join(SPLITS)}")
+        raise InputError(f"--split: there is no split {request.split!r}; there are {', '.join(SPLITS)}")
     return scoring
 
 

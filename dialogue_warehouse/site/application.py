@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -63,6 +64,8 @@ SCRIPTS = {
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 LOOK = 5.0
 """Seconds after which the server looks whether another build is published."""
+LISTING = re.compile(r"; `[^`]*` lists all \w+$")
+"""The command, with its path on the server, in an error about an unknown name; the page has a link to the list."""
 NOT_RUN = "Another site has sent you here, so the query is not run yet. Read it, then press Run."
 
 
@@ -141,7 +144,7 @@ class Site:
         """Answer with the text of a page, unless the browser has it already."""
         tag = f'"{self.published.build_id()}-{self._started:x}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if request.headers.get("if-none-match") == tag:
+        if _is_kept(request, tag):
             return Response(status_code=304, headers=headers)
         return HTMLResponse(self.published.read(make), headers=headers)
 
@@ -239,7 +242,7 @@ class Site:
         text = report.STYLES[name]() if name in report.STYLES else read_regular(report.TEMPLATES / name).decode()
         tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if request.headers.get("if-none-match") == tag:
+        if _is_kept(request, tag):
             return Response(status_code=304, headers=headers)
         return Response(text, media_type=SCRIPTS.get(name, "text/css"), headers=headers)
 
@@ -320,7 +323,8 @@ class Site:
             page = report.templates().get_template("busy.html").render(text=str(error))
             return HTMLResponse(page, status_code=503, headers=headers)
         near = error.near if isinstance(error, TraceError) else None
-        return self.message(request, "This page cannot be shown", str(error), 404, near)
+        text = LISTING.sub("", str(error))
+        return self.message(request, "This page cannot be shown", text, 404, near)
 
     def failed(self, request: Request, failure: str) -> Response:
         """Answer an unexpected error."""
@@ -332,6 +336,11 @@ class Site:
         status = error.status_code if isinstance(error, HTTPException) else 404
         text = "There is no page at this address." if status == 404 else "This address only answers GET."
         return self.message(request, "No such page", text, status)
+
+
+def _is_kept(request: Request, tag: str) -> bool:
+    """Tell if the browser has this version; a proxy that compresses a page marks its tag as weak with `W/`."""
+    return tag in (kept.strip().removeprefix("W/") for kept in request.headers.get("if-none-match", "").split(","))
 
 
 async def _while_read(request: Request, work: Coroutine[Any, Any, Made]) -> Made | None:

@@ -304,7 +304,7 @@ def test_strict_run_fails_if_a_prediction_is_missing(
     ("arguments", "error"),
     [
         (("--corpus", "nothing"), "nothing: no such corpus"),
-        (("--split", "other"), "there is no split other"),
+        (("--split", "other"), "there is no split 'other'"),
         (("--fuzzy", "exact"), "--fuzzy exact: texts are compared in one way only"),
         (("--across-turn",), "no metric is multiplied across a turn"),
         (("--to", "WAREHOUSE/builds/x.duckdb"), "belongs to the warehouse"),
@@ -398,7 +398,7 @@ def test_numbers_in_python_are_those_of_the_command(
 def test_wrong_words_in_python_are_named(sample_folder: Path, predictions: Written) -> None:
     path = predictions(CORPORA[0], 1)
     with dw.open(sample_folder) as warehouse:
-        with pytest.raises(dw.InputError, match=r"^split: there is no split best; there are "):
+        with pytest.raises(dw.InputError, match=r"^split: there is no split 'best'; there are "):
             warehouse.score(CORPORA[0], path, split="best")
         with pytest.raises(dw.InputError, match=r"^without_defects: 'ever' is not one of 'here', 'from-then-on'$"):
             warehouse.score(CORPORA[0], path, split="test", without_defects="ever")  # ty: ignore[invalid-argument-type]

@@ -235,7 +235,7 @@ def test_sample_is_the_same_on_every_run_and_grows(con: duckdb.DuckDBPyConnectio
     [
         (Selection(corpora=("nope",)), "--corpora: the published warehouse has no corpus 'nope'; it has "),
         (Selection(licenses=("GPL-3.0",)), "--licenses: the published warehouse has no license 'GPL-3.0'; it has "),
-        (Selection(splits=("dev",)), "--split: there is no split dev; there are train, validation, test, none"),
+        (Selection(splits=("dev",)), "--split: there is no split 'dev'; there are train, validation, test, none"),
         (Selection(keys=("no/such/key",)), "--keys: no dialogue has the key 'no/such/key'"),
         (Selection(where="false"), "no dialogue of the published warehouse matches the selection"),
     ],

@@ -124,7 +124,8 @@ def test_browser_keeps_a_page_until_another_build_is_published(sample_folder: Pa
     with TestClient(application(paths, Settings()), HOME) as client:
         answer = client.get("/dialogues")
         tag = answer.headers["etag"]
-        assert client.get("/dialogues", headers={"If-None-Match": tag}).status_code == 304
+        for kept in (tag, f"W/{tag}", f'"other", W/{tag}'):  # a proxy that compresses marks a tag as weak
+            assert client.get("/dialogues", headers={"If-None-Match": kept}).status_code == 304
         assert "Download all rows" in asked(client, "select 1")
         shutil.copyfile(paths.build_database(first), paths.build_database(second))
         with duckdb.connect(str(paths.build_database(second))) as con:

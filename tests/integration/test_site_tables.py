@@ -59,7 +59,9 @@ def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckd
     empty = opened(client, "/tables?_table=core.fct_turns&_null=utterance")
     ((count,),) = rows(con, "select count(*) from core.fct_turns where utterance is null")
     assert total_on(empty) == count
-    assert "there is no table" in opened(client, "/tables?_table=core.nothing", 404)
+    unknown = html.unescape(opened(client, "/tables?_table=nothing_like_it", 404))
+    assert ">there is no table 'nothing_like_it'</p>" in unknown, "no command of the server"
+    assert "All tables" in unknown
     hostile = urllib.parse.urlencode({"_table": "core.fct_turns", "role": "x' or true --"})
     assert "No row matches" in opened(client, f"/tables?{hostile}")
 

@@ -1,0 +1,98 @@
+"""Arguments of the Python API that are wrong: one line says which argument, and why."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dialogue_warehouse as dw
+from dialogue_warehouse.api import arguments
+
+FLAGS = [
+    (method.__name__, name)
+    for method in (dw.open, *vars(dw.Warehouse).values())
+    if inspect.isfunction(method) and method.__name__[0] != "_"
+    for name, parameter in inspect.signature(method).parameters.items()
+    if parameter.annotation == "bool"
+]
+"""Each argument that is True or False, with its function."""
+OTHERS = {"export": ("chat", "folder"), "search": ("words",), "score": ("sgd", "predictions.json")}
+"""The arguments that a method must have."""
+
+
+class PathOfBytes:
+    """A path whose name is bytes, which `pathlib` refuses."""
+
+    def __fspath__(self) -> bytes:
+        return b"folder"
+
+
+def test_arguments_that_are_true_or_false_are_found():
+    assert {("open", "raw"), ("export", "force"), ("violations", "summary"), ("score", "across_turn")} <= set(FLAGS)
+
+
+@pytest.mark.parametrize(("method", "name"), FLAGS)
+@pytest.mark.parametrize("value", ["no", "False", 2, []])
+def test_value_that_is_neither_true_nor_false_is_refused(paths, tmp_path, monkeypatch, method, name, value):
+    """Regression: a text such as `no` counted as True."""
+    monkeypatch.chdir(tmp_path)
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.InputError) as raised:
+        if method == "open":
+            dw.open(paths.root, **{name: value})
+        getattr(warehouse, method)(*OTHERS.get(method, ()), **{name: value})
+    assert str(raised.value) == f"{name}: {value!r} is not one of False, True"
+    assert not Path("folder").exists()
+
+
+def test_page_of_a_dialogue_is_true_or_false():
+    with pytest.raises(dw.InputError, match=r"^page: 'no' is not one of False, True$"):
+        dw.Dialogue.to_html(None, page="no")
+
+
+@pytest.mark.parametrize("name", ["keys", "corpus", "split", "license"])
+@pytest.mark.parametrize("empty", [[], (), (name for name in ()), {}])
+def test_empty_list_does_not_select_everything(paths, name, empty):
+    """Regression: an empty list of corpora, splits or licenses selected all of them."""
+    with (
+        dw.open(paths.root) as warehouse,
+        pytest.raises(dw.InputError, match=f"^{name}: the list is empty; None does not limit the selection$"),
+    ):
+        warehouse.dialogues(**{name: empty})
+
+
+@pytest.mark.parametrize("method", ["claims", "violations"])
+def test_empty_list_of_corpora_does_not_return_the_rows_of_all(paths, method):
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.InputError, match=r"^corpus: the list is empty; "):
+        getattr(warehouse, method)(corpus=[])
+
+
+@pytest.mark.parametrize(
+    ("use", "reported"),
+    [
+        (lambda warehouse: warehouse.score("sgd", "file", split=["test"]), "split: ['test'] is not a text"),
+        (lambda warehouse: warehouse.score("sgd", "file", fuzzy=["exact"]), "fuzzy: ['exact'] is not a text"),
+        (lambda warehouse: warehouse.dialogues(sample=1, seed=True), "seed: True is not a number"),
+        (lambda warehouse: warehouse.table("\ud800"), r"name: '\ud800' is not valid Unicode text"),
+        (lambda warehouse: warehouse.dialogues(corpus=["\ud800"]), r"corpus: '\ud800' is not valid Unicode text"),
+    ],
+)
+def test_value_of_another_type_is_named(paths, use: Callable[[dw.Warehouse], object], reported: str):
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.InputError) as raised:
+        use(warehouse)
+    assert str(raised.value).startswith(reported)
+
+
+@pytest.mark.parametrize("value", [Path("file"), {1, 2}, 2**200, object()])
+def test_value_that_a_query_cannot_take_is_named(paths, value):
+    with dw.open(paths.root) as warehouse, pytest.raises(dw.QueryError, match=r"^second: [^\n]+$"):
+        warehouse.sql("select $first, $second", first="a", second=value)
+
+
+def test_path_of_bytes_is_refused():
+    with pytest.raises(dw.InputError, match=r"^place: <.*> is neither a path nor a URL$"):
+        arguments.place(PathOfBytes())
+    with pytest.raises(dw.InputError, match=r"^to: <.*> is not a path$"):
+        arguments.path("to", PathOfBytes())
