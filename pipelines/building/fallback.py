@@ -202,7 +202,7 @@ def fall_back_after(
     """Let the corpora at fault fall back. Return the build, ready for its models to run again.
 
     Raises the error itself without `keep_going`, where the corpora at fault are not known or have fallen back already,
-    and where no new corpus would be left. Raises CheckError, with the reason, where a corpus cannot fall back.
+    and where no new corpus would be left. Raises CheckError where corpora cannot fall back, with the reason of each.
     """
     if not settings.keep_going:
         raise error
@@ -210,13 +210,16 @@ def fall_back_after(
     about, fallen_back = set(settings.refresh or build.corpora), set(build.fallbacks)
     if not at_fault or fallen_back & set(at_fault) or about <= fallen_back | set(at_fault):
         raise error
-    try:
-        published = {
-            corpus_id: fall_back(registry.load_corpus(corpus_id), paths, Cause.DAMAGED, reason.splitlines()[0])
-            for corpus_id, reason in at_fault.items()
-        }
-    except InputError as why:
-        raise CheckError(f"{error}; {why}") from error
+    published: dict[str, LandedCorpus] = {}
+    refused: list[str] = []
+    for corpus_id, reason in at_fault.items():
+        try:
+            corpus = registry.load_corpus(corpus_id)
+            published[corpus_id] = fall_back(corpus, paths, Cause.DAMAGED, reason.splitlines()[0])
+        except InputError as why:
+            refused.append(str(why))
+    if refused:
+        raise CheckError("; ".join([str(error), *refused])) from error
     for corpus_id, one in published.items():
         assert one.fallback is not None
         notice = one.fallback.describe(corpus_id)

@@ -108,3 +108,18 @@ def test_failure_is_raised_if_no_other_corpus_is_left_or_none_can_fall_back(tmp_
         assert raised.value is failed
     with pytest.raises(CheckError, match=r"rows fail; abcd: cannot fall back, because nothing is published$"):
         fallback.fall_back_after(failed, build, settings, paths, Reporter(quiet=True))
+
+
+def test_every_corpus_that_cannot_fall_back_is_named(tmp_path: Path) -> None:
+    build = state.Build("20260101T000000000000Z", "run", datetime.now(UTC), "source", ("abcd", "bbai", "sgd"))
+    failed = CheckError("2 rows fail", at_fault={"abcd": "test a", "sgd": "test b"})
+    with pytest.raises(CheckError) as raised:
+        fallback.fall_back_after(
+            failed,
+            build,
+            Settings(warehouse=tmp_path, keep_going=True),
+            WarehousePaths(tmp_path),
+            Reporter(quiet=True),
+        )
+    reason = "cannot fall back, because nothing is published"
+    assert str(raised.value) == f"2 rows fail; abcd: {reason}; sgd: {reason}"
