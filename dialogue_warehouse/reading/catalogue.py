@@ -166,13 +166,24 @@ def address_of(con: Connection, name: str) -> str:
     return _found(_catalog(con), name).address
 
 
+class UnknownTableError(QueryError):
+    """There is no table of this name. `reason` is the message without the command that lists all tables."""
+
+    def __init__(self, reason: str, listing: str = "") -> None:
+        """Create the error; `listing` is the end of the message, which names the command."""
+        super().__init__(f"{reason}{listing}")
+        self.reason = reason
+
+
 def _found(tables: list[_CatalogTable], name: str, warehouse: Path | None = None) -> _CatalogTable:
     wanted = name.strip().replace('"', "").lower()
     found = [t for t in tables if wanted in (t.table.lower(), f"{t.schema}.{t.table}".lower())]
     if len(found) > 1:
         raise QueryError(f"'{name}' is ambiguous: {' or '.join(f'{t.schema}.{t.table}' for t in found)}")
     if not found:
-        raise QueryError(f"there is no table '{name}'{_near(wanted, tables, warehouse)}")
+        near = near_tables(wanted, [f"{table.schema}.{table.table}" for table in tables])
+        listing = "" if near else f"; `{command('tables', warehouse=warehouse)}` lists all tables"
+        raise UnknownTableError(f"there is no table '{name}'{f'; did you mean {near}?' if near else ''}", listing)
     return found[0]
 
 
@@ -263,11 +274,6 @@ def _catalog(con: Connection) -> list[_CatalogTable]:
         {"contracts": CONTRACTS, "published": list(PUBLISHED_SCHEMAS)},
     ).fetchall()
     return [_CatalogTable(*row) for row in found]
-
-
-def _near(wanted: str, tables: list[_CatalogTable], warehouse: Path | None) -> str:
-    near = near_tables(wanted, [f"{table.schema}.{table.table}" for table in tables])
-    return f"; did you mean {near}?" if near else f"; `{command('tables', warehouse=warehouse)}` lists all tables"
 
 
 def table_names(con: Connection) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -29,6 +28,7 @@ from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import dialogue_parts, dialogues
+from dialogue_warehouse.reading.catalogue import UnknownTableError
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.findings import TraceError
 from dialogue_warehouse.settings import Settings
@@ -64,8 +64,6 @@ SCRIPTS = {
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 LOOK = 5.0
 """Seconds after which the server looks whether another build is published."""
-LISTING = re.compile(r"; `[^`]*` lists all \w+$")
-"""The command, with its path on the server, in an error about an unknown name; the page has a link to the list."""
 NOT_RUN = "Another site has sent you here, so the query is not run yet. Read it, then press Run."
 
 
@@ -323,7 +321,7 @@ class Site:
             page = report.templates().get_template("busy.html").render(text=str(error))
             return HTMLResponse(page, status_code=503, headers=headers)
         near = error.near if isinstance(error, TraceError) else None
-        text = LISTING.sub("", str(error))
+        text = error.reason if isinstance(error, UnknownTableError) else str(error)  # the page links all tables
         return self.message(request, "This page cannot be shown", text, 404, near)
 
     def failed(self, request: Request, failure: str) -> Response:
