@@ -129,10 +129,14 @@ def refuse_unknown(landed: Landed) -> None:
     """Raise LandingError if a key or a record of the file was set aside."""
     for extra in landed.extras:
         raise LandingError(
-            f"{landed.source_file_id}: the schema does not know the key at {quoted(extra['json_pointer'])}"
+            f"{landed.source_file_id}: the schema does not know the key at {quoted(extra['json_pointer'])}; "
+            "a build without --strict keeps it in core.source_extras"
         )
     for record in landed.quarantine:
-        raise LandingError(f"{landed.source_file_id}: {quoted(record['error'])}")
+        raise LandingError(
+            f"{landed.source_file_id}: {quoted(record['error'])}; "
+            "a build without --strict keeps the record in core.source_quarantine"
+        )
 
 
 def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:

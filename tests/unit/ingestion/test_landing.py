@@ -226,7 +226,7 @@ def test_record_that_the_schema_rejects_is_set_aside_and_the_others_are_kept(
     assert json.loads(landed.quarantine[0]["value"]) == ITEM | change
     assert [(row["id"], row["record_index"]) for row in read(tmp_path, landed)] == [(1, 0), (3, 2)]
     assert landed.record_count == 3
-    with pytest.raises(LandingError, match=r"toy/train/items\.json: Expected"):
+    with pytest.raises(LandingError, match=r"toy/train/items\.json: Expected .*; a build without --strict "):
         land(tmp_path, [ITEM, ITEM | change, ITEM | {"id": 3}], ITEMS, strict=True)
 
 
@@ -240,16 +240,16 @@ def test_unknown_keys_are_kept_with_pointer_and_value(tmp_path: Path) -> None:
     landed = land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS)
     assert landed.extras == [{"json_pointer": "/0/x~1y", "value": "[1.5]"}]
     assert [row["id"] for row in read(tmp_path, landed)] == [1, 1]
-    with pytest.raises(LandingError, match="does not know the key at /0/x~1y"):
+    with pytest.raises(LandingError, match="does not know the key at /0/x~1y; a build without --strict keeps it in "):
         land(tmp_path, [ITEM | {"x/y": [1.5]}, ITEM], ITEMS, strict=True)
 
 
 def test_long_key_is_kept_whole_and_cut_in_the_error(tmp_path: Path) -> None:
     item = ITEM | {"x" * 50_000: 1}
     assert land(tmp_path, [item], ITEMS).extras == [{"json_pointer": f"/0/{'x' * 50_000}", "value": "1"}]
-    with pytest.raises(LandingError, match=r"does not know the key at /0/x{100,}…x{100,}$") as refused:
+    with pytest.raises(LandingError, match=r"does not know the key at /0/x{100,}…x{100,}; ") as refused:
         land(tmp_path, [item], ITEMS, strict=True)
-    assert len(str(refused.value)) < 400
+    assert len(str(refused.value)) < 500
 
 
 def test_key_twice_inside_a_record_sets_that_record_aside(tmp_path: Path) -> None:
