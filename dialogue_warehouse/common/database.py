@@ -30,7 +30,9 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-REFUSED = "a query can neither read nor write files"
+REFUSED = (
+    "a query can neither read nor write files: select from the warehouse's tables, and save the result outside of SQL"
+)
 # These texts are matched in DuckDB's messages, because its errors have a class and no other field.
 NO_FILES = "File system LocalFileSystem has been disabled"
 OUT_OF_MEMORY = "Out of Memory Error"

@@ -179,7 +179,8 @@ def histograms(head: str, rows: Mapping[str, Mapping[int, float]], words: Words 
                 [Cell(f"{value:,}") for value in (min(values), _quantile(values, 0.5), max(values))],
             )
         )
-    return Chart(f"{head}, {first:,} to {last:,}", ("least", "middle", "largest"), lines, is_upright=True)
+    beyond = " or more" if any(max(values) > last for values in rows.values()) else ""
+    return Chart(f"{head}, {first:,} to {last:,}{beyond}", ("least", "middle", "largest"), lines, is_upright=True)
 
 
 def shades(

@@ -235,7 +235,8 @@ def _set_aside(file: Landed) -> Iterator[str]:
         refused = counted(len(file.quarantine), "record")
         if len(file.quarantine) == file.record_count:
             refused = f"all {refused}" if file.record_count > 1 else "the only record"
+        first = ", the first" if len(file.quarantine) > 1 else ""
         yield (
             f"{file.source_file_id}: {refused} refused, kept in "
-            f"core.source_quarantine, the first: {quoted(file.quarantine[0]['error'])}"
+            f"core.source_quarantine{first}: {quoted(file.quarantine[0]['error'])}"
         )

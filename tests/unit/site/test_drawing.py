@@ -69,7 +69,9 @@ def test_histogram_has_a_column_for_each_value_of_the_shared_scale() -> None:
 
 def test_histogram_of_a_long_scale_groups_values_and_its_tail() -> None:
     values = dict.fromkeys(range(600), 1.0) | {100_000: 1.0}
-    (line,) = drawing.histograms("Tokens", {"a": values}).lines
+    chart = drawing.histograms("Tokens", {"a": values})
+    assert re.fullmatch(r"Tokens, 0 to 5\d\d or more", chart.head)
+    (line,) = chart.lines
     (columns,) = line.bars
     assert 50 < len(columns) <= drawing.COLUMNS_SHOWN
     assert columns[0].title.startswith("0 to 9: ")
