@@ -65,6 +65,20 @@ def test_commands_of_the_page_work(folder: Path, page: str) -> None:
         assert (folder / "profile.csv").read_text().startswith("corpus_id,")
 
 
+def test_commands_and_python_of_the_readme_work(folder: Path) -> None:
+    others = ("make warehouse", "--source FOLDER")  # the fixture has built; there is no network
+    commands = [block for block in blocks("../README", "") if not any(other in block for other in others)]
+    asked = "<<< 'select 1'"  # `sql` without a query reads one, as there is no terminal
+    ran = run(folder, "bash", "-c", f"set -e\n{{ {''.join(commands)} }} {asked}")
+    assert ran.returncode == 0, ran.stderr
+    for written in ("chat/sgd/train.jsonl", "predictions", "DIR"):
+        assert (folder / written).exists()
+    (code,) = blocks("../README", "python")
+    read = run(folder, sys.executable, "-W", "error", "-c", code)
+    assert (read.returncode, read.stderr) == (0, "")
+    assert read.stdout.startswith("sgd/test/")
+
+
 def test_first_page_begins_with_the_command_that_creates_the_environment() -> None:
     assert blocks("first_ten_minutes", "")[0].splitlines()[0].startswith("make warehouse ")
     makefile = (CLONE / "Makefile").read_text(encoding="utf-8")
