@@ -1,7 +1,8 @@
 """Records of the Schema-Guided Dialogue release (commit e852981, `{train,dev,test}/dialogues_NNN.json`, `schema.json`).
 
 Source: the repository's README and data_facts section 6a. No key is optional except as marked; every scalar is a
-string, numbers and dates included.
+string, numbers and dates included. The versions before July 2020, such as that of the DSTC8 challenge, have no acts of
+the user, no canonical values, no calls and no result slots; the README also calls an act's slot and values optional.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ class Action(Struct, forbid_unknown_fields=True):
     """A dialogue act."""
 
     act: Annotated[str, note("one of 18 documented acts")]
-    slot: Annotated[str, note("slot name; the empty string if the act has none")]
-    values: Annotated[list[str], note("values as spoken")]
-    canonical_values: Annotated[list[str], note("the same values in canonical form, position by position")]
+    slot: Annotated[str, note("slot name; the empty string if the act has none")] | UnsetType = UNSET
+    values: Annotated[list[str], note("values as spoken")] | UnsetType = UNSET
+    canonical_values: (
+        Annotated[list[str], note("the same values in canonical form, position by position")] | UnsetType
+    ) = UNSET
 
 
 class State(Struct, forbid_unknown_fields=True):
@@ -50,7 +53,7 @@ class Frame(Struct, forbid_unknown_fields=True):
 
     service: Annotated[str, note("service name, as in schema.json")]
     slots: Annotated[list[Span], note("spans of non-categorical slots")]
-    actions: Annotated[list[Action], note("dialogue acts")]
+    actions: Annotated[list[Action], note("dialogue acts; absent in user frames of early versions")] | UnsetType = UNSET
     state: Annotated[State, note("user frames only; absent in system frames")] | UnsetType = UNSET
     service_call: Annotated[ServiceCall, note("system frames that called the service")] | UnsetType = UNSET
     service_results: Annotated[list[dict[str, str]], note("entities returned; absent without a call")] | UnsetType = (
@@ -95,7 +98,7 @@ class SchemaIntent(Struct, forbid_unknown_fields=True):
     is_transactional: Annotated[bool, note("true if a call changes something")]
     required_slots: Annotated[list[str], note("slots a call must have")]
     optional_slots: Annotated[dict[str, str], note("slot -> default value")]
-    result_slots: Annotated[list[str], note("slots of a returned entity")]
+    result_slots: Annotated[list[str], note("slots of a returned entity; absent in early versions")] | UnsetType = UNSET
 
 
 class Service(Struct, forbid_unknown_fields=True):

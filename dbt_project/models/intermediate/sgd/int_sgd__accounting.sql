@@ -7,8 +7,8 @@
 {%- set slots = ref('int_sgd__slots') -%}
 {%- set action_values = list_map(
     list_flatten(list_map(frames, 'frame', 'frame.actions')), 'action',
-    'case when cardinality(action.canonical_values) > cardinality(action.values) then action.canonical_values '
-        ~ 'else action.values end'
+    'case when cardinality(action.canonical_values) > coalesce(cardinality(action.values), 0) '
+        ~ 'then action.canonical_values else action.values end'
 ) -%}
 
 {{ account('sgd', [

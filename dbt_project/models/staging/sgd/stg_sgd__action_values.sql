@@ -14,7 +14,7 @@ longest as (
         action_values,
         canonical_values,
         case
-            when cardinality(canonical_values) > cardinality(action_values) then canonical_values
+            when cardinality(canonical_values) > coalesce(cardinality(action_values), 0) then canonical_values
             else action_values
         end as longer_list
     from {{ ref('stg_sgd__actions') }}

@@ -113,7 +113,11 @@ offered as (
             and actions.turn_key = spoken.turn_key
             and actions.frame_index = spoken.frame_index
             and actions.action_index = spoken.action_index
-    where actions.corpus_id = 'sgd' and actions.role = 'system' and actions.act in ('OFFER', 'INFORM')
+    where
+        actions.corpus_id = 'sgd'
+        and actions.role = 'system'
+        and actions.act in ('OFFER', 'INFORM')
+        and spoken.canonical_value is not null
 ),
 
 -- The system offers or states a value that is in none of the entities that the service has returned so far.

@@ -96,6 +96,7 @@ missing_call as (
     where
         actions.corpus_id = 'sgd'
         and actions.act in ('INFORM_COUNT', 'NOTIFY_SUCCESS')
+        and actions.canonical_values is not null  -- versions that lack these have no calls either
         and calls.call_key is null
 ),
 

@@ -221,6 +221,13 @@ requests as (
     where corpus_id = 'sgd' and role = 'user' and act = 'REQUEST'
 ),
 
+-- Early versions have no acts of the user.
+acting as (
+    select distinct dialogue_key
+    from {{ ref('fct_actions') }}
+    where corpus_id = 'sgd' and role = 'user'
+),
+
 requested as (
     select
         dialogue_key,
@@ -230,6 +237,7 @@ requested as (
         service,
         {{ explode_indexed('requested_slots', 'slot_name', 'position') }}
     from frames
+    where dialogue_key in (select dialogue_key from acting)
 ),
 
 -- The slots that the user's acts request differ from the requested slots of the state.
