@@ -58,7 +58,7 @@ class KnowledgeBase(Part, frozen=True):
 class Attribute(Part, frozen=True):
     """An attribute of the items of a scenario."""
 
-    attribute: str
+    attribute: str | None
     value_type: str | None
     alpha: float | None
 

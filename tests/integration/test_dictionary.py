@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import duckdb
+import pytest
 
 from dialogue_warehouse.reading import descriptions
+from tests.contract.battery import VOCABULARIES
 
 
 def test_database_has_exactly_the_documented_columns_with_their_comments(awkward_folder: Path) -> None:
@@ -22,3 +27,84 @@ def test_database_has_exactly_the_documented_columns_with_their_comments(awkward
         documented |= {(table, column, True) for column in re.findall(r"^\| (\w+) \| (?!type)", section, flags=re.M)}
     assert set(found) == {column for column in documented if not column[0].startswith("raw.")}
     assert any(table.startswith("raw.") for table, _, _ in documented)  # whose database is not published
+
+
+class Column(NamedTuple):
+    """Column of a published table, and what is in it."""
+
+    table: str
+    name: str
+    text: str
+    is_required: bool
+    nulls: int
+    least: Any
+    most: Any
+
+
+@pytest.fixture(scope="module")
+def columns(sample_folder: Path, awkward_folder: Path) -> list[Column]:
+    """Return the columns of the sample and of the hand-written releases, which have the rare cases."""
+    found = []
+    for folder in (sample_folder, awkward_folder):
+        with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+            declared = con.execute(
+                "select schema_name || '.' || table_name, column_name, comment, not is_nullable, data_type in ('INTEGER', "
+                "'BIGINT', 'DOUBLE') from duckdb_columns() where schema_name in ('core', 'analytics', 'quality')"
+            ).fetchall()
+            for table, name, text, is_required, is_number in declared:
+                range_of = f"min({name}), max({name})" if is_number else "null, null"
+                values = con.execute(f"select count(*) - count({name}), {range_of} from {table}").fetchall()[0]
+                found.append(Column(table, name, text, is_required, *values))
+    return found
+
+
+def untrue(columns: Iterable[Column]) -> set[tuple[str, str, str]]:
+    """Return what the descriptions say, or leave out, and the rows contradict."""
+    found = set()
+    for column in columns:
+        _, _, table = column.table.partition(".")
+        terms = VOCABULARIES.get(f"{table}.{column.name}", VOCABULARIES.get(column.name))
+        if terms and {*re.findall("`(.+?)`", column.text)} != {*terms}:
+            found.add((column.table, column.name, "not the terms of dbt_project.yml"))
+        if column.is_required and "NULL" in column.text:
+            found.add((column.table, column.name, "never NULL"))
+        if column.nulls and "NULL" not in column.text:
+            found.add((column.table, column.name, "NULL is not explained"))
+    return found | out_of_range([column for column in columns if column.least is not None])
+
+
+def out_of_range(columns: Iterable[Column]) -> set[tuple[str, str, str]]:
+    """Return the columns whose numbers do not begin or end where the description says."""
+    found = set()
+    firsts = defaultdict(list)
+    for column in columns:
+        if "from 0 to 1" in column.text:
+            if not 0 <= column.least <= column.most <= 1:
+                found.add((column.table, column.name, "not from 0 to 1"))
+        elif (start := re.search(r"from ([01])\b", column.text)) and isinstance(column.least, int):
+            firsts[column.text, int(start[1])].append(column)
+    # A table can lack the first one: no call is in the first turn. Then another table with this column has it.
+    for (_, start), alike in firsts.items():
+        if min(column.least for column in alike) != start:
+            found |= {(column.table, column.name, f"not from {start}") for column in alike}
+    return found
+
+
+def test_descriptions_are_true(columns: list[Column]) -> None:
+    """Terms are all listed, NULL is explained where it occurs and only there, and positions begin where they say."""
+    assert untrue(columns) == set()
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong"),
+    [
+        (Column("core.t", "channel", "`spoken` or another", True, 0, None, None), "not the terms of dbt_project.yml"),
+        (Column("core.t", "service", "Service; NULL if there is none.", True, 0, None, None), "never NULL"),
+        (Column("core.t", "service", "Service.", False, 1, None, None), "NULL is not explained"),
+        (Column("core.t", "position", "Position, from 0.", True, 0, 1, 2), "not from 0"),
+        (Column("core.t", "agent_rank", "Rank, from 1.", True, 0, 0, 2), "not from 1"),
+        (Column("core.t", "share", "Share, from 0 to 1.", True, 0, 0.0, 1.5), "not from 0 to 1"),
+    ],
+)
+def test_untrue_description_is_noticed(column: Column, wrong: str) -> None:
+    assert untrue([column]) == {(*column[:2], wrong)}

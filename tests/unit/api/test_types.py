@@ -14,6 +14,7 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.reading import descriptions
 from tests import python_reference
 
 SCRIPT = """
@@ -133,6 +134,28 @@ def test_every_field_is_described_by_itself_or_by_its_column(name: str) -> None:
     assert [field for field, text in described.items() if not text] == []
     declared = python_reference.FIELDS.get(name, {})
     assert {*declared.get("columns", {}), *declared.get("texts", {})} <= described.keys()
+
+
+def never_none(name: str) -> set[str]:
+    """Return the fields of a class that cannot be None although their column can be NULL; a tuple is empty then."""
+    required = {
+        f"{table}.{column['name']}"
+        for table, model in descriptions.models().items()
+        for column in model["columns"]
+        if {"type": "not_null"} in column.get("constraints", [])
+    }
+    fields = python_reference.fields_of(getattr(dw, name))
+    return {
+        f"{name}.{field}"
+        for field, column in python_reference.columns_of(name).items()
+        if column not in required and not re.search(r"\bNone\b|^tuple\b", fields[field][0])
+    }
+
+
+def test_field_can_be_none_if_its_column_can_be_null() -> None:
+    """Each corpus has a title, which its source.toml must have."""
+    names = [name for name in python_reference.FIELDS if python_reference.fields_of(getattr(dw, name))]
+    assert {field for name in names for field in never_none(name)} == {"Dialogue.corpus"}
 
 
 def test_classes_of_the_list_of_fields_are_public() -> None:
