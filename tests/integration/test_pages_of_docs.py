@@ -71,7 +71,7 @@ def test_commands_and_python_of_the_readme_work(folder: Path) -> None:
     asked = "<<< 'select 1'"  # `sql` without a query reads one, as there is no terminal
     ran = run(folder, "bash", "-c", f"set -e\n{{ {''.join(commands)} }} {asked}")
     assert ran.returncode == 0, ran.stderr
-    for written in ("chat/sgd/train.jsonl", "predictions", "DIR"):
+    for written in ("training/sgd/train.jsonl", "predictions", "DIR"):
         assert (folder / written).exists()
     (code,) = blocks("../README", "python")
     read = run(folder, sys.executable, "-W", "error", "-c", code)
