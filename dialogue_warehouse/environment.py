@@ -26,7 +26,7 @@ KEPT = frozenset(
         # Where Python and its modules are, and how it writes its output and its compiled modules.
         *("PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONFAULTHANDLER"),
-        # The address of a PostgreSQL with Dagster's history.
+        # The URL of a PostgreSQL with Dagster's history.
         "DAGSTER_POSTGRES_URL",
         # The names of a machine in a cluster, and its folders for temporary data.
         *("SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP", "SPARK_PUBLIC_DNS", "SPARK_USER"),

@@ -193,7 +193,7 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
 @click.argument("key", shell_complete=completing.keys)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
-@click.option("--url", "as_url", is_flag=True, help="Print the address of the row in the dashboard on this machine.")
+@click.option("--url", "as_url", is_flag=True, help="Print the URL of the row in the dashboard on this machine.")
 @place_option
 def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to.

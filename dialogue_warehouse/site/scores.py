@@ -117,7 +117,7 @@ class Units:
     metric: str
     variant: str | None
     choices: list[str]
-    """The metrics and variants that an address can name."""
+    """The metrics and variants that a URL can name."""
     rows: list[Row]
     paging: Paging
     query: str

@@ -90,8 +90,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
     ) -> urllib.request.Request | None:
         """Return the next request."""
-        if not has_host(newurl, ("https",) if req.type == "https" else SCHEMES):
-            raise DownloadError(f"{req.full_url}: leads to an address that is not {req.type}")
+        if not has_host(newurl, allowed := ("https",) if req.type == "https" else SCHEMES):
+            url = without_secrets(req.full_url)
+            raise DownloadError(f"{url}: redirects to a URL that is not {' or '.join(allowed)}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

@@ -53,7 +53,7 @@ retention:
       success: 90
 """
 POSTGRES_URL = "DAGSTER_POSTGRES_URL"
-"""Variable with the address of a PostgreSQL for the history, as postgresql+psycopg2://USER:PASSWORD@HOST/DATABASE.
+"""Variable with the URL of a PostgreSQL for the history, as postgresql+psycopg2://USER:PASSWORD@HOST/DATABASE.
 
 It names the driver: SQLAlchemy 2.1 uses one for `postgresql://` that is not installed.
 """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, under which the page is always served."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods of requests that change nothing, except for a query in the address of `/graphql`."""
+"""Methods of requests that change nothing, except for a query in the URL of `/graphql`."""
 NOT_OF_FORMS = frozenset({"application/json", "application/graphql"})
 """Content types that a browser sends to another site only after it has asked that site."""
 POLICY_VIOLATION = 1008

@@ -35,7 +35,7 @@ class NotResumableError(Exception):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """Version of the file at an address; a field is None if the server does not say it."""
+    """Version of the file at a URL; a field is None if the server does not say it."""
 
     address: str
     """Hash of the requested URL, which may contain secrets."""
@@ -162,10 +162,10 @@ def _followed(url: str, location: str) -> str:
         if not target.isprintable():
             raise ValueError(target)
     except ValueError:
-        raise UnavailableError(f"{host_of(url)} redirects to an address that is not a URL") from None
+        raise UnavailableError(f"{host_of(url)} sends a redirect that is not a valid URL") from None
     if scheme not in ("http", "https"):
         raise UnavailableError(
-            f"{host_of(url)} redirects to an address of {scheme[:20]}:// and only http and https are followed"
+            f"{host_of(url)} redirects to {scheme[:20]}:// and only http and https are followed"
         )
     return target
 

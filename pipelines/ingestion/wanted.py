@@ -31,12 +31,12 @@ LARGEST_UNLISTED = 2**28
 
 @dataclass(frozen=True)
 class Wanted:
-    """One listed file: its addresses and its place."""
+    """One listed file: its URLs and its place."""
 
     corpus: Corpus
     file: SourceFile
     urls: tuple[str, ...]
-    """The addresses that have it, in the order in which they are tried."""
+    """The URLs that have it, in the order in which they are tried."""
     target: Path
 
     @property
@@ -110,7 +110,7 @@ class Result:
     host: str | None = None
     """The host that sent it."""
     failed_before: tuple[str, ...] = ()
-    """The reason that each address before it failed."""
+    """The reason that each URL before it failed."""
 
 
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:

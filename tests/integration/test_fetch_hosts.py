@@ -142,10 +142,10 @@ def test_endless_redirects_are_not_followed(web, tmp_path):
 @pytest.mark.parametrize(
     ("target", "reported"),
     [
-        ("file:///etc/passwd", "redirects to an address of file:// and only http and https are followed"),
-        ("FTP://127.0.0.1/x", "redirects to an address of ftp:// and only http and https are followed"),
-        ("http://[", "redirects to an address that is not a URL"),
-        ("http://\x1b[2J/", "redirects to an address that is not a URL"),
+        ("file:///etc/passwd", "redirects to file:// and only http and https are followed"),
+        ("FTP://127.0.0.1/x", "redirects to ftp:// and only http and https are followed"),
+        ("http://[", "sends a redirect that is not a valid URL"),
+        ("http://\x1b[2J/", "sends a redirect that is not a valid URL"),
         ("http://127.0.0.1:99999/", "127.0.0.1:99999 is not a valid host"),
     ],
 )
