@@ -303,7 +303,7 @@ def write_line(value: str) -> str:
 
 
 def refuse_answer(where: str, text: bytes) -> None:
-    """Raise LandingError for the error answer of a server. Call it only for a file that the schema refuses."""
+    """Raise LandingError for the error response of a server. Call it only for a file that the schema refuses."""
     if kind := answer_kind(text):
         raise LandingError(refusal(where, kind))
 

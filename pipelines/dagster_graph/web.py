@@ -103,7 +103,7 @@ class Guard:
 
 
 def _unframed(send: Send) -> Send:
-    """Send answers that no other page may show in a frame, where users would click on what they do not see."""
+    """Send responses that no other page may show in a frame, where users would click on what they do not see."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -155,7 +155,7 @@ class Part:
         self._version_file = self.path.with_name(self.path.name + ".etag")
         self.is_resumable = True
         self.is_glued = False
-        """True if it comes from several answers, which may be parts of different files."""
+        """True if it comes from several responses, which may be parts of different files."""
 
     @property
     def size(self) -> int:

@@ -197,7 +197,7 @@ class Crowd:
 
     seconds: list[float] = field(default_factory=list)
     busy: int = 0
-    """Answers that ask a client to come again."""
+    """Responses that ask a client to come again."""
     peak_bytes: int = 0
     """Of the server and its processes; a page of memory that several of them share counts once."""
     resident_bytes: int = 0

@@ -57,11 +57,11 @@ def too_large(handler: Handler, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("faults", "message"),
     [
-        pytest.param([status(404)], "answered 404 Not Found", id="not found"),
-        pytest.param([status(403)], "answered 403 Forbidden", id="forbidden"),
-        pytest.param([status(410)], "answered 410 Gone", id="gone"),
-        pytest.param([status(503)] * 3, "answered 503 Service Unavailable", id="in trouble"),
-        pytest.param([status(429, Retry_After=3600)], "answered 429 Too Many Requests", id="in trouble for long"),
+        pytest.param([status(404)], "responded with 404 Not Found", id="not found"),
+        pytest.param([status(403)], "responded with 403 Forbidden", id="forbidden"),
+        pytest.param([status(410)], "responded with 410 Gone", id="gone"),
+        pytest.param([status(503)] * 3, "responded with 503 Service Unavailable", id="in trouble"),
+        pytest.param([status(429, Retry_After=3600)], "responded with 429 Too Many Requests", id="in trouble for long"),
         pytest.param([stall(3.0)] * 3, "sent fewer than 250 bytes a second for 1 s", id="silent"),
         pytest.param([cut(1000)] * 3, "cut the connection", id="cut off"),
         pytest.param([redirect("/a")] * 6, "redirects more than 5 times", id="redirects in a circle"),
@@ -107,7 +107,7 @@ def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, 
     message = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
     assert message == [
         f"mirror   demo/a: {dead} cannot be reached (Connection refused); trying {host}",
-        f"mirror   demo/b/c: {host} answered 404 Not Found; trying {host}",
+        f"mirror   demo/b/c: {host} responded with 404 Not Found; trying {host}",
     ]
 
 
@@ -119,7 +119,8 @@ def test_all_addresses_that_failed_are_listed_with_other_ways(web: Web, tmp_path
         refuse_failures(results)
     first, *others = str(raised.value).splitlines()
     host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
-    causes = f"{dead} cannot be reached (Connection refused); {host} answered 404 Not Found; {host} sent another file"
+    refused = f"{dead} cannot be reached (Connection refused)"
+    causes = f"{refused}; {host} responded with 404 Not Found; {host} sent another file"
     assert first.startswith(f"demo/a: {causes} than the listed one: expected {len(CONTENT):,} bytes, observed 19")
     assert "secret" not in str(raised.value)
     assert [line.split()[0] for line in others] == ["by", "a", "DIALOGUE_MIRROR=URL"]

@@ -82,10 +82,10 @@ def test_problem_says_what_was_expected_and_observed(tmp_path, facts, problem):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a Git LFS pointer"),
         (
             b'<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>x</Message></Error>',
-            "the error answer of a server ('NoSuchKey')",
+            "the error response of a server ('NoSuchKey')",
         ),
-        (b'{"message": "Not Found", "status": "404"}', "the error answer of a server ('Not Found')"),
-        (b"404: Not Found", "the error answer of a server ('404: Not Found')"),
+        (b'{"message": "Not Found", "status": "404"}', "the error response of a server ('Not Found')"),
+        (b"404: Not Found", "the error response of a server ('404: Not Found')"),
         (b"\x1f\x8b\x08\x00", "a gzip archive"),
         (b'{"data": "not the listed one"}', None),
     ],
