@@ -306,7 +306,7 @@ class Settings:
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end, and for files that are still being copied."""
     web_hosts: Annotated[tuple[str, ...], _hosts] = ()
-    """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page or the dashboard, separated by commas."""
+    """Names (`HOST` or `HOST:PORT`) under which a proxy serves the Dagster UI or the dashboard, separated by commas."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)

@@ -168,7 +168,7 @@ def _has_builds(paths: WarehousePaths) -> bool:
 
 
 def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if the folder has only the files of an interrupted first build, or of Dagster's page before any build."""
+    """Tell if the folder has only the files of an interrupted first build, or of Dagster before any build."""
     if not _only(names, *paths.places):
         return False
     has_lock = paths.lock.is_file() and paths.lock.stat().st_size == 0

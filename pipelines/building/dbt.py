@@ -235,7 +235,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     for unknown in pieces.unknown_sources(manifest):
         raise ModelError(unknown)
     written = _as_written(manifest)
-    # in one step: Dagster's page, daemon and runs parse at the same time
+    # in one step: Dagster's webserver, daemon and runs parse at the same time
     write_atomically(target / paths.dbt_manifest.name, msgspec.json.encode(written, enc_hook=_text_of))
     return Parsed(manifest, written)
 

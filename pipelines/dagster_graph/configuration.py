@@ -23,7 +23,7 @@ DAGSTER_YAML = """\
 # https://docs.dagster.io/deployment/oss/oss-instance-configuration
 telemetry:
   enabled: false
-# The page does not ask users to sign up for anything.
+# The UI does not ask users to sign up for anything.
 nux:
   enabled: false
 # One run at a time works on the warehouse: the next one waits in the queue. If you raise the number of runs because

@@ -1,6 +1,6 @@
 """The kept Dagster instance of a warehouse, in the folder `.dagster`: the history of builds that `dagster dev` shows.
 
-Runs of Dagster's page and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
+Runs of Dagster's webserver and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
 instance and reports its assets and checks to the kept one after it has published: a build that is killed does not
 change the kept instance.
 """
@@ -238,7 +238,7 @@ def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
 
 
 def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> None:
-    """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start.
+    """Configure the instance of this warehouse and close its dead runs, so that webserver and daemon can start.
 
     Raises an InputError if the history cannot be opened: its database does not answer, or its settings are wrong.
     """

@@ -52,7 +52,7 @@ def settings_of_run(refresh: Iterable[str] = ()) -> Settings:
 
 
 class LogReporter(Reporter):
-    """Reporter that writes stages and notices to the log of a run, which Dagster's page shows."""
+    """Reporter that writes stages and notices to the log of a run, which the Dagster UI shows."""
 
     def __init__(self, log: logging.Logger) -> None:
         super().__init__(quiet=True)

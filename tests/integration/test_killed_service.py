@@ -1,4 +1,4 @@
-"""Page, daemon and a run are killed in the middle of a build; the next start closes the run and builds what is due.
+"""Webserver, daemon and a run are killed during a build; the next start closes the run and builds what is due.
 
 A machine that is switched off leaves the run as started, and all runs behind it wait:
 https://github.com/dagster-io/dagster/issues/4319

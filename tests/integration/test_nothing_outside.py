@@ -1,4 +1,4 @@
-"""No command, build, page or daemon connects to an address outside this machine.
+"""No command, build, webserver or daemon connects to an address outside this machine.
 
 The exception is `fetch`, which downloads from the publishers on purpose. It is run with a mirror in a folder, and once
 without one, to check that its connections are found.

@@ -1,4 +1,4 @@
-"""Dagster's page and daemon: queued runs, a refused part of the graph, other sites, pictures, other builds."""
+"""Dagster's webserver and daemon: queued runs, a refused part of the graph, other sites, pictures, other builds."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ def test_health_checks_of_page_and_daemon_are_true(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         status, line = health(paths, "web", "--port", str(free.getsockname()[1]))
-    assert (status, "does not answer" in line) == (1, True)
+    assert (status, "does not respond" in line) == (1, True)
 
 
 def health(paths: WarehousePaths, *arguments: str) -> tuple[int, str]:

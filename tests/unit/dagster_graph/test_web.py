@@ -1,4 +1,4 @@
-"""The guard before Dagster's page refuses what a page of another site can make a browser send, and nothing else."""
+"""The guard of the webserver refuses what a page of another site can make a browser send, and nothing else."""
 
 from __future__ import annotations
 
