@@ -375,7 +375,7 @@ class Warehouse:
         Returns
         -------
         Scores
-            Every number with its interval, its strict value, the number of gold and the coverage.
+            Every value with its interval, its strict value, its gold value and its coverage.
 
         Raises
         ------
