@@ -76,7 +76,7 @@ def without_dbt() -> Generator[None]:
 
 
 def _is_read_at_start(variables: Mapping[str, str]) -> bool:
-    """Tell if Python has already used variables that differ from these, so that it has to restart."""
+    """Return whether Python has already used variables that differ from these, so that it has to restart."""
     if sys.flags.ignore_environment or not sys.executable:
         return False
     is_removed = any(name.startswith("PYTHON") for name in os.environ.keys() - variables.keys())
@@ -86,7 +86,7 @@ def _is_read_at_start(variables: Mapping[str, str]) -> bool:
 
 
 def _is_installed() -> bool:
-    """Tell if Python finds this package without the working folder and without `PYTHONPATH`."""
+    """Return whether Python finds this package without the working folder and without `PYTHONPATH`."""
     before = sys.path[:]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     given += [CLONE] if Path(CLONE, "pyproject.toml").is_file() else []  # `python -m` adds it to its path
@@ -99,7 +99,7 @@ def _is_installed() -> bool:
 
 
 def _is_working_folder(entry: str) -> bool:
-    """Tell if an entry of the module path is the working folder of the user."""
+    """Return whether an entry of the module path is the working folder of the user."""
     return entry == "" or (entry == sys.path[0] and entry == os.getcwd())  # noqa: PTH109
 
 

@@ -85,7 +85,7 @@ def folder_named(text: str, asked_by: str) -> Path:
 
 
 def has_host(url: str, schemes: tuple[str, ...]) -> bool:
-    """Tell if this is a URL of one of these schemes that names a host."""
+    """Return whether this is a URL of one of these schemes that names a host."""
     try:
         parts = urllib.parse.urlsplit(url)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -94,7 +94,7 @@ def has_host(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 def is_mirror(url: str) -> bool:
-    """Tell if files can be downloaded from below this URL."""
+    """Return whether files can be downloaded from below this URL."""
     if has_host(url, ("http", "https")):
         return True
     try:

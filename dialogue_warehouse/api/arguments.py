@@ -135,7 +135,7 @@ def path(argument: str, value: Any) -> Path:
 
 
 def _is_path(value: Any) -> bool:
-    """Tell if a value is a path, but not one of bytes, which pathlib refuses."""
+    """Return whether a value is a path, but not one of bytes, which pathlib refuses."""
     named = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     return isinstance(named, str) and "\0" not in named
 

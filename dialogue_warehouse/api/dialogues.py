@@ -198,7 +198,7 @@ class Dialogues:
         return len(self._selected)
 
     def __contains__(self, dialogue: object) -> bool:
-        """Tell if a dialogue is selected, or the one with this key."""
+        """Return whether a dialogue is selected, or the one with this key."""
         wanted = dialogue.key if isinstance(dialogue, Dialogue) else dialogue
         return any(one.key == wanted for one in self._selected)
 

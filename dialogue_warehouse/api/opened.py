@@ -36,7 +36,7 @@ class Opened:
 
     @property
     def is_open(self) -> bool:
-        """Tell if it is not closed."""
+        """Return whether it is not closed."""
         return self._con is not None
 
     def refresh(self) -> bool:

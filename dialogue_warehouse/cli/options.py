@@ -81,7 +81,7 @@ class _Place(_Folder):
 
 
 def is_other_place() -> bool:
-    """Tell if the warehouse of the command is at another place than its folder, so that it has only published data."""
+    """Return whether --warehouse is a place other than a folder, which has only published data."""
     return f"{__name__}.place" in click.get_current_context().find_root().meta
 
 

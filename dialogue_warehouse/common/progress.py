@@ -61,7 +61,7 @@ def end_events() -> None:
 
 
 def is_logging() -> bool:
-    """Tell if events are written as JSON."""
+    """Return whether events are written as JSON."""
     return bool(LOG.handlers)
 
 

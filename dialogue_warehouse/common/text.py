@@ -41,7 +41,7 @@ def place_of(text: bytes, at: int) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Tell if a text can be written as UTF-8; one from the command line may have bytes that cannot be decoded."""
+    """Return whether a text can be written as UTF-8; one from the command line may have other bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -149,7 +149,7 @@ def _projected(expression: str, kind: inspect.Type) -> str:
 
 
 def _is_text_or_array(options: list[inspect.Type]) -> bool:
-    """Tell if these are a text and a struct that the release writes as an array."""
+    """Return whether these are a text and a struct that the release writes as an array."""
     return {type(option) for option in options} == {inspect.StrType, inspect.StructType} and all(
         option.array_like for option in options if isinstance(option, inspect.StructType)
     )

@@ -207,12 +207,12 @@ def _own_rows(table: str, names: list[str]) -> str:
 
 
 def _can_be_in_source(name: str, names: list[str]) -> bool:
-    """Tell if the values of a column can be in `source` of an example."""
+    """Return whether the values of a column can be in `source` of an example."""
     return "dialogue_key" in names and (name in IN_SOURCE or name == "turn_key")
 
 
 def _is_in_source(name: str, names: list[str], state: Mapping[str, bool]) -> bool:
-    """Tell if the values of a column are in `source` of an example, for rows in this state."""
+    """Return whether the values of a column are in `source` of an example, for rows in this state."""
     return _can_be_in_source(name, names) and state["is_reached"] and (name != "turn_key" or state["has_turn"])
 
 

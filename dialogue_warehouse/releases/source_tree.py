@@ -38,17 +38,17 @@ class Marker:
 
 
 def is_generated(folder: Path) -> bool:
-    """Tell if the release in this folder was generated."""
+    """Return whether the release in this folder was generated."""
     return (folder / MARKER).exists()
 
 
 def is_in_generated(folder: Path, path: str) -> bool:
-    """Tell if a file below a folder belongs to a generated release: a folder above it has the mark."""
+    """Return whether a file below a folder belongs to a generated release: a folder above it has the mark."""
     return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
 
 
 def holds_generated(folder: Path) -> bool:
-    """Tell if a release was generated into this folder, or is being generated."""
+    """Return whether a release was generated into this folder, or is being generated."""
     return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
 
 

@@ -337,7 +337,7 @@ class Site:
 
 
 def _is_kept(request: Request, tag: str) -> bool:
-    """Tell if the browser has this version; a proxy that compresses a page marks its tag as weak with `W/`."""
+    """Return whether the browser has this version; a proxy that compresses a page marks its tag as weak with `W/`."""
     return tag in (kept.strip().removeprefix("W/") for kept in request.headers.get("if-none-match", "").split(","))
 
 

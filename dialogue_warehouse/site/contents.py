@@ -179,7 +179,7 @@ def page_name(key: str) -> str:
 
 
 def is_page_name(name: str) -> bool:
-    """Tell if a file has the name of a dialogue's page."""
+    """Return whether a file has the name of a dialogue's page."""
     return re.fullmatch(r"dialogue-[0-9a-f]{16}\.html", name) is not None
 
 

@@ -59,7 +59,7 @@ def name_of(host: str) -> str:
 
 
 def is_from_elsewhere(request: Request) -> bool:
-    """Tell if a link or form of another site made this request."""
+    """Return whether a link or form of another site made this request."""
     return request.headers.get("sec-fetch-site") in ELSEWHERE
 
 

@@ -177,7 +177,7 @@ class BuildParser(HTMLParser):
 
 
 def is_about(build_id: str, folder: Path) -> bool:
-    """Tell if the report in this folder is about this build, rather than listing it among the earlier ones."""
+    """Return whether the report in this folder is about this build, rather than listing it among the earlier ones."""
     parser = BuildParser()
     try:
         parser.feed(read_regular(folder / "index.html").decode())

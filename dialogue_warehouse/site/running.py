@@ -54,7 +54,7 @@ class Worker:
         self.build = ready.build
 
     def has_ended(self) -> bool:
-        """Tell if the process has ended before its query came."""
+        """Return whether the process has ended before its query came."""
         return self._out.at_eof()
 
     async def ask(self, question: Question) -> Answer:

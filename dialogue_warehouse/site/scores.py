@@ -129,7 +129,7 @@ def run_page(run_id: str) -> str:
 
 
 def is_run_page(name: str) -> bool:
-    """Tell if a file has the name of a run's page."""
+    """Return whether a file has the name of a run's page."""
     return re.fullmatch(r"run-[0-9a-f]{16}\.html", name) is not None
 
 

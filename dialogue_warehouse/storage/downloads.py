@@ -223,7 +223,7 @@ class _Download:
             return answer.read(LONGEST_CHECKSUM).decode("utf-8", "replace")
 
     def _is_current(self, state: State, expected: str | None) -> bool:
-        """Tell if the server still has this file. Without a checksum, only the head of its response is read."""
+        """Return whether the server still has this file. Without a checksum, only the head of its response is read."""
         version = state.version
         if expected is not None or (version.etag is None and version.modified is None):
             return state.sha256 == expected

@@ -151,7 +151,7 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
-    """Tell if a kept build is unchanged since it was published."""
+    """Return whether a kept build is unchanged since it was published."""
     return set(builds.damage(paths, build_id)) <= {paths.published}
 
 

@@ -188,7 +188,7 @@ def _bindings() -> KeyBindings:
 
 
 def is_complete(text: str) -> bool:
-    """Tell if the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
+    """Return whether the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
     text = text.strip()
     return not text or text.endswith(";") or _command(text)[0] is not None
 

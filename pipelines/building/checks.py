@@ -150,7 +150,7 @@ def refuse_less(source: Source) -> None:
 
 
 def can_fall_back(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
-    """Tell if a corpus is published, so that it can fall back to its published files."""
+    """Return whether a corpus is published, so that it can fall back to its published files."""
     return corpus_id in _published(paths, settings)
 
 

@@ -195,7 +195,7 @@ def _hash_of_macros() -> bytes:
 
 
 def _is_parse_with(macros: bytes, parse: Path) -> bool:
-    """Tell if a parse was made with these macros.
+    """Return whether a parse was made with these macros.
 
     After a change of macros and of a model, dbt keeps the configuration that the old macros gave to other models.
     """

@@ -43,7 +43,7 @@ def refuse_settings(error: InputError) -> Exception:
 
 
 def _is_server() -> bool:
-    """Tell if webserver or daemon load the definitions, and not a command of a user."""
+    """Return whether webserver or daemon load the definitions, and not a command of a user."""
     context = click.get_current_context(silent=True)
     return context is None or context.command.name == "grpc"
 

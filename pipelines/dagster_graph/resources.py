@@ -106,7 +106,7 @@ def _reporter(context: dg.InitResourceContext) -> Reporter:
 
 
 def is_part(run: dg.DagsterRun, whole: Sequence[dg.AssetsDefinition], report: dg.AssetsDefinition) -> bool:
-    """Tell if a run makes only a part of the graph: some assets were selected, or it goes on after a failed step.
+    """Return whether a run makes a part of the graph: some assets were selected, or it continues after a failed step.
 
     A run names the selected assets, or the steps, or neither where it makes everything.
     """

@@ -214,7 +214,7 @@ def _head(answer: Answer, url: str, offset: int) -> Head:
 
 
 def _has_body(answer: Answer, offset: int) -> bool:
-    """Tell if the body of a response is the requested one."""
+    """Return whether the body of a response is the requested one."""
     return answer.status == HTTPStatus.OK or (offset > 0 and answer.status == HTTPStatus.PARTIAL_CONTENT)
 
 

@@ -190,7 +190,7 @@ class Part:
         return size if self.is_glued else 0
 
     def is_continued_by(self, version: Version) -> bool:
-        """Tell if the rest, of this version, may be appended to the bytes that are there."""
+        """Return whether the rest, of this version, may be appended to the bytes that are there."""
         begun, listed = self.version, self.wanted.file.bytes
         if listed is not None and version.total not in (None, listed):
             return False

@@ -224,7 +224,7 @@ def _unused(listed: list[str] | None, said: list[str]) -> tuple[int | None, int 
 
 
 def _declared(definition: Record) -> tuple[bool | None, str | None]:
-    """Tell if a slot is categorical (in ABCD: if its values are enumerated), and if it is required."""
+    """Return whether a slot is categorical (in ABCD: if its values are enumerated), and if it is required."""
     is_enumerated = "possible_values" in definition if definition.get("corpus_id") == "abcd" else None
     return definition.get("is_categorical", is_enumerated), definition.get("requirement")
 

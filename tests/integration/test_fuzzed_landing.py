@@ -47,7 +47,7 @@ def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def depends_on_its_reader(value: Any, depth: int = 0) -> bool:
-    """Tell if readers of JSON would return different values for it, or some of them none."""
+    """Return whether readers of JSON would return different values for it, or some of them none."""
     match value:
         case Repeated():
             return True

@@ -256,7 +256,7 @@ def button(text: str, of: str = "document") -> str:
 
 
 def in_sight(element: str) -> str:
-    """Return JavaScript that tells if an element is visible and not covered."""
+    """Return JavaScript that says if an element is visible and not covered."""
     return (
         f"(() => {{ const found = {element}, box = found.getBoundingClientRect(); return found.contains("
         "document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); })()"

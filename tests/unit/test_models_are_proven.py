@@ -34,7 +34,7 @@ class Proof:
     restored: bool = False
 
     def covers(self, place: str, lines: int, room_restores: bool) -> bool:
-        """Tell if a model at this place, with so many lines, does not need a unit test."""
+        """Return whether a model at this place, with so many lines, does not need a unit test."""
         is_named = any(Path(place).match(pattern) for pattern in self.models)
         return is_named and lines <= self.most_lines and (room_restores or not self.restored)
 
