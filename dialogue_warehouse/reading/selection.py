@@ -1,6 +1,6 @@
-"""A selection of dialogues, in the same words for every command that selects.
+"""A selection of dialogues, with the same options for every command that selects.
 
-The words become keys of dialogues inside the sandbox of `connection`, because `--where` is SQL of the user. A command
+The options become keys of dialogues inside the sandbox of `connection`, because `--where` is SQL of the user. A command
 that writes then reads the dialogues with these keys through a second connection, which runs none of the user's SQL.
 """
 
