@@ -325,7 +325,7 @@ class Settings:
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
     """Memory of a query of `sql`, `--where` or the dashboard, at least 50 MB; one that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
-    """Form of the progress of `build`, `fetch` and `export` on standard error: `text`, or `json` for events as JSON."""
+    """Format of the progress of `build`, `fetch` and `export` on standard error: `text`, or `json` for events."""
     cache: Annotated[Path | None, _folder] = None
     """Folder of the warehouses that were opened by their URL."""
     jobs: Annotated[int, COUNT] = 4

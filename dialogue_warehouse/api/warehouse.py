@@ -366,7 +366,7 @@ class Warehouse:
         across_turn
             Multiplies joint metrics in each turn.
         without_defects
-            Leaves out turns that have a known defect (`here`), or carry one on (`from-then-on`).
+            `here` leaves out turns with a known defect, `from-then-on` also later turns that carry the affected state.
         against
             Other predictions, for a paired test.
         to

@@ -262,7 +262,7 @@ def _detail(form: str | None, verbose: bool) -> Detail:
 @cli.command()
 @click.option("--rule", shell_complete=completing.rules, help="Only violations of this rule.")
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
-@verbose_option("Add the titles and threads of the rules.")
+@verbose_option("Add the titles of the rules, and the URLs of reports to the publishers.")
 @result_options
 @corpora_option
 @place_option

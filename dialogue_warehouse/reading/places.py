@@ -108,7 +108,7 @@ class Place:
         if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
             return self._path.parent
         if not is_there:
-            hint = f"; `{command('build', warehouse=self._path)}` makes one" if not self._path.suffix else ""
+            hint = f"; `{command('build', warehouse=self._path)}` builds one" if not self._path.suffix else ""
             raise InputError(f"{self._path}: there is no warehouse{hint}")
         return self._link()
 

@@ -79,7 +79,7 @@ def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
 def element_of(of: pa.DataType) -> pa.DataType | None:
     """Return the row type of an object of parallel lists; None for another type.
 
-    Libraries that read data sets treat a list of objects differently: some keep it, some turn it into an object of
+    Libraries that read datasets treat a list of objects differently: some keep it, some turn it into an object of
     lists.
     """
     if pa.types.is_list(of):

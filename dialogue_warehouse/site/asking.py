@@ -57,7 +57,7 @@ def words(tables: dict[str, list[str]], keywords: list[str]) -> str:
 
 
 def questions() -> dict[str, str]:
-    """Return the ready questions: their titles and SQL."""
+    """Return the example queries: their titles and SQL."""
     return {f"{_title(path.stem)}?": read_regular(path).decode() for path in example_queries()}
 
 

@@ -132,7 +132,7 @@ class Published:
                 with self._with_more_memory(build, end) as con:
                     return _within(con, end, lambda: make(build, con))
         except StoppedError as error:
-            raise BusyError(f"this page took more than {LIMIT:g} seconds; narrow it, or ask in SQL") from error
+            raise BusyError(f"this page took more than {LIMIT:g} seconds; add filters, or query with SQL") from error
         except InputError:
             raise
         except Exception as error:

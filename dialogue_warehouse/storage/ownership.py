@@ -76,7 +76,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
         raise InputError(f"{root}: is not a folder; choose a folder with --warehouse")
     if (foreign := _foreign_entry(paths)) is not None:
         raise InputError(
-            f"{root}: is not empty and is not a warehouse ({foreign} is there); "
+            f"{root}: is not empty and is not a warehouse ({foreign} is in it); "
             "choose an empty or a new folder with --warehouse"
         )
     for link in _links(paths):

@@ -120,7 +120,7 @@ class Shell:
             case ".tables" | ".schema":
                 results.print_tables(catalogue.list_tables(self.con))
             case ".mode" if argument:
-                raise InputError(".mode takes no word: it turns vertical on or off")
+                raise InputError(".mode takes no argument: it turns vertical on or off")
             case ".mode":
                 self.form = None if self.form == "vertical" else "vertical"
                 print("vertical" if self.form else "vertical only if a table does not fit")
