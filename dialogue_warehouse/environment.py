@@ -65,7 +65,7 @@ def own_variables() -> dict[str, str]:
 
 @contextlib.contextmanager
 def without_dbt() -> Generator[None]:
-    """Hide the variables that dbt reads, in a process that is not our own. Other threads see the change too."""
+    """Hide the variables that dbt reads, in a process of another program. Other threads see the change too."""
     hidden = {name: value for name, value in os.environ.items() if name.startswith("DBT_")}
     for name in hidden:
         del os.environ[name]

@@ -300,7 +300,7 @@ class Settings:
     """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds without a change below the source, after which its files count as complete: the sensor `folder` starts a
-    build, and a run of Dagster goes on."""
+    build, and a run of Dagster continues."""
     upstream_days: Annotated[float, DAYS] = 30.0
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
     patience: Annotated[float, SECONDS] = 600.0

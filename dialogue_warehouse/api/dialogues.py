@@ -251,7 +251,7 @@ class Dialogues:
 
 
 def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[Selected]]:
-    """Yield the dialogues in groups of about as many turns."""
+    """Yield the dialogues in groups with about the same number of turns."""
     start, turns = 0, 0
     for number, one in enumerate(selected):
         if turns and turns + one.turn_count > most_turns:

@@ -1,4 +1,4 @@
-"""From a corpus' msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
+"""From a corpus's msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
 
 Values that a type writes as an object, an array or a scalar are read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE
 or BOOLEAN. Some shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array

@@ -2,7 +2,7 @@
 
 A form is a republication of the same records in another shape, such as the tables of a dataset hub. A corpus declares
 each of its forms in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that turns a
-row back into the release's own record, and what the form has lost. The record then passes the corpus' schema like any
+row back into the release's own record, and what the form has lost. The record then passes the corpus's schema like any
 other, so that no step after landing depends on forms. `dialogue_warehouse.releases.form_files` reads the files.
 """
 

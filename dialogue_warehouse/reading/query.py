@@ -92,7 +92,7 @@ class QueryResult:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The values of `$name` in the query; the command line gives texts."""
     timeout: float | None = None
-    """Seconds before a run is cancelled."""
+    """Seconds before a run is canceled."""
     types: tuple[sqltypes.DuckDBPyType, ...] = ()
     """The types of the columns; empty for an EXPLAIN."""
 

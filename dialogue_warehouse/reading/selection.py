@@ -227,7 +227,7 @@ def _changing(con: Connection, expression: str) -> str | None:
 
 
 def _sampled(dialogues: list[Dialogue], number: int, seed: int) -> list[Dialogue]:
-    """Return so many dialogues, in their order. A larger sample of the same seed contains the smaller one."""
+    """Return this number of dialogues, in their order. A larger sample of the same seed contains the smaller one."""
 
     def place(dialogue: Dialogue) -> bytes:
         return hashlib.sha256(f"{seed}/{dialogue.key}".encode()).digest()

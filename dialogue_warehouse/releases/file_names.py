@@ -126,7 +126,7 @@ class FormNames:
 
 @functools.cache
 def names_of(corpus: Corpus) -> ReleaseNames:
-    """Return the names of a corpus' files in its own form."""
+    """Return the names of a corpus's files in its own form."""
     return ReleaseNames(corpus)
 
 

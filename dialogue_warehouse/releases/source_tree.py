@@ -53,7 +53,7 @@ def holds_generated(folder: Path) -> bool:
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Read the mark of a corpus' folder; None for a real release. Raises InputError if it cannot be read."""
+    """Read the mark of a corpus's folder; None for a real release. Raises InputError if it cannot be read."""
     return files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
 
 

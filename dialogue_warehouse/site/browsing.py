@@ -146,7 +146,7 @@ def _words(field: str, value: str) -> str:
 
 
 def _head(state: Parameters, column: str, by: str, is_falling: bool) -> dict[str, Any]:
-    """Return the URL that orders by a column, rising at first, and the present order."""
+    """Return the URL that sorts by a column, ascending at first, and the present order."""
     order = f"-{column}" if by == column and not is_falling else column
     is_sorted = {True: "descending", False: "ascending"}[is_falling] if by == column else None
     return {"address": address("tables", [*without(state, "_order"), ("_order", order)]), "sorted": is_sorted}

@@ -1,4 +1,4 @@
-"""The door of the server: which requests get in, and the headers of every response.
+"""Access to the server: which requests are accepted, and the headers of every response.
 
 A page of another site can send requests to a server on this machine, and under a name of its own if that name leads
 here. So the names of the server are checked, a request of another site runs no query, and no other site can show a page

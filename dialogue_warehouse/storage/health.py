@@ -183,7 +183,7 @@ def damage_of(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
 
 
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:
-    """Return a problem if no check of the source has finished for so many hours.
+    """Return a problem if no check of the source has finished for this number of hours.
 
     Before the first check, the hours are counted from the moment at which the folder became a warehouse.
     """

@@ -28,7 +28,7 @@ FORMAT = 1
 NO_CONTENT = frozenset({"lost+found", ".DS_Store", ".gitkeep", ".gitignore"})
 """Names in a folder that still counts as empty: a file system, a file manager or git created them."""
 OF_DAGSTER = frozenset({"dagster.yaml", "history", "schedules", "storage", "logs", ".telemetry", ".nux"})
-"""Files that Dagster writes into the folder of DAGSTER_HOME before it loads our code."""
+"""Files that Dagster writes into the folder of DAGSTER_HOME before it loads the code of this project."""
 PROJECT, ITS_NAME = "dbt_project/dbt_project.yml", re.compile(r"^name: dialogue_warehouse$", re.MULTILINE)
 """The file beside `warehouse/` in a clone of this project, and the line that identifies it."""
 

@@ -162,7 +162,7 @@ class Watch:
             raise InterruptedRunError("interrupted")
 
     def end(self, run: Future[Any]) -> None:
-        """End a run, which is the work of another thread: its queries are cancelled, and no further node begins."""
+        """End a run, which is the work of another thread: its queries are canceled, and no further node begins."""
         from dbt.adapters.factory import get_adapter_by_type
 
         if run.done():

@@ -43,7 +43,7 @@ USUAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.files.maxRecordsPerFile": "2000000",
     "spark.task.maxFailures": "4",
-    # Our tables are small as files, and between two stages, compared with their size in memory. By the small sizes
+    # The tables are small as files, and between two stages, compared with their size in memory. By the small sizes
     # Spark broadcasts whole tables; at scale 1 one of them was too large for a driver of 4 GB.
     "spark.sql.sources.fileCompressionFactor": "20",
     "spark.sql.autoBroadcastJoinThreshold": "1m",

@@ -31,12 +31,12 @@ POOL = instance.POOL
 
 
 def release_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """Return the policy that a release is downloaded or read by a build within so many days."""
+    """Return the policy that a release is downloaded or read by a build within this number of days."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(days=settings.upstream_days))
 
 
 def check_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """Return the policy that a check of the source finishes within so many hours."""
+    """Return the policy that a check of the source finishes within this number of hours."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.heartbeat_hours))
 
 

@@ -29,7 +29,7 @@ CONNECT_SECONDS = 10.0
 LEAST_RATE = 250
 """Smallest rate of a transfer, in bytes a second; a modem is faster."""
 CHUNK = 2**18
-"""Largest number of bytes that are read at once; an attempt that received so many made progress."""
+"""Largest number of bytes that are read at once; an attempt that received this number made progress."""
 ABORT = -1
 """Result of a callback that ends its request."""
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -72,7 +72,7 @@ def perform(
 ) -> None:
     """Make a request with these options of libcurl; a callback may end it by ABORT, or by an error, which is raised.
 
-    A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up, and so is a request that
+    A server that sends fewer than LEAST_RATE bytes a second for this time is given up, and so is a request that
     takes longer than `most_seconds`. Raises UnavailableError,
     TransientError, and InputError for variables of the environment that cannot be used.
     """

@@ -1,7 +1,7 @@
 """Write generated releases in the publishers' layout, for `dialogue-warehouse simulate` and the embedded sample.
 
-A corpus' `simulate.py` says which files there are (`plan`) and renders each of them (`render`); this module only writes
-them. The content of the generated corpora does not belong here.
+A corpus's `simulate.py` says which files there are (`plan`) and renders each of them (`render`); this module
+only writes them. The content of the generated corpora does not belong here.
 """
 
 from __future__ import annotations

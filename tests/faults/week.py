@@ -235,7 +235,7 @@ class Place:
 
 
 def week(place: Place, times: int) -> Outcome:
-    """Play so many ticks, and compare what is seen with what was expected before."""
+    """Play this number of ticks, and compare what is seen with what was expected before."""
     return play(place, plan(place.rng, times))
 
 

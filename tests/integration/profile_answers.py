@@ -1,4 +1,4 @@
-"""Tables of schema `analytics` that the pictures show, counted from the release files without SQL.
+"""Tables of schema `analytics` that the charts show, counted from the release files without SQL.
 
 One function per table, with the same name, returns its rows in any order. It uses the rows that the `recount.py` of
 each corpus's fixtures reads from the files; nothing here imports the project. A share is an exact fraction.

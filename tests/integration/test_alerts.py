@@ -279,7 +279,7 @@ def test_recovery_that_reached_no_recipient_is_reported_again(
 
 
 def silent_since(paths: WarehousePaths, hours: float) -> None:
-    """Record a check that finished so many hours ago."""
+    """Record a check that finished this number of hours ago."""
     at = datetime.now(UTC) - timedelta(hours=hours)
     paths.checked.write_text(json.dumps({"at": at.isoformat(timespec="seconds")}))
 

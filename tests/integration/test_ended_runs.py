@@ -185,7 +185,7 @@ def test_failures_and_recoveries_are_reported_in_their_order(
 def test_failure_that_cannot_be_reported_is_reported_later(
     paths: WarehousePaths, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, loses: str
 ) -> None:
-    """Dagster's own sensors of run failures go on to the next run when they raise an error."""
+    """Dagster's own sensors of run failures continue with the next run when they raise an error."""
     failing.execute_in_process(instance=instance, raise_on_error=False)
     with monkeypatch.context() as broken_meanwhile:
         if loses == "settings":

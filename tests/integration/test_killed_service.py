@@ -32,7 +32,7 @@ def kill_everything(paths: WarehousePaths) -> None:
 
 
 def ended(site: Served, number: int) -> bool:
-    """Return whether there are so many runs, and all of them have ended."""
+    """Return whether this number of runs exists, and all of them have ended."""
     runs = site.runs().values()
     return len(runs) == number and all(run["status"] in ("SUCCESS", "FAILURE", "CANCELED") for run in runs)
 

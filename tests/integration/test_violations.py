@@ -211,7 +211,7 @@ def test_detail_is_one_line(con: duckdb.DuckDBPyConnection, awkward_folder: Path
         assert violations(awkward, broken, "rule_id") == []
 
 
-# --- the catalogue ----------------------------------------------------------------------------------------------------
+# --- the catalog ------------------------------------------------------------------------------------------------------
 
 
 def entries(path: Path) -> list[dict[str, Any]]:

@@ -147,7 +147,7 @@ def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, reported: st
     [(b"<!-- -->", None), (b"<title>", "a web page"), (b"<title", "a web page"), (b"<Code>", "XML")],
 )
 def test_malicious_text_does_not_take_long(piece: bytes, kind: str | None) -> None:
-    """A pattern that tries every way to divide so many comments would not end."""
+    """A pattern that tries every way to divide that number of comments would not end."""
     found = other_kind("train.json", piece * 20_000)
     assert (found and found.name) == kind
 
