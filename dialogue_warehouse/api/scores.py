@@ -20,7 +20,7 @@ class Score(Struct, frozen=True, kw_only=True):
     variant: str | None
     """The way of comparing texts; None if the metric has one only."""
     group_name: str
-    """What the value is about, such as a service; the first group is everything."""
+    """The group that the value is about, such as a service; the first group is everything."""
     value: float | None
     """The official value: what is not predicted does not count."""
     low: float | None

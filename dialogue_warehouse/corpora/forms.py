@@ -73,8 +73,8 @@ class Form:
     """A form of a corpus, in files below `<dataset>`, in any of the layouts of the Hugging Face Hub.
 
     The layouts are `<config>/<split>.parquet`, `<config>/<split>-00000-of-00002.parquet` (push_to_hub, which calls the
-    folder `data` where there is one config) and `<config>/<split>/0000.parquet` (the Hub's conversion of every data
-    set); JSON lines alike. https://huggingface.co/docs/dataset-viewer/parquet describes the last one, and
+    folder `data` where there is one config) and `<config>/<split>/0000.parquet` (the Hub's conversion of every
+    dataset); JSON lines alike. https://huggingface.co/docs/dataset-viewer/parquet describes the last one, and
     `partial-<split>` for a split that is cut. `parts` has the release's own word for each split.
     """
 

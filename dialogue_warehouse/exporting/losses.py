@@ -217,7 +217,7 @@ def _is_in_source(name: str, names: list[str], state: Mapping[str, bool]) -> boo
 
 
 def _fate(state: Mapping[str, bool], numbers: list[int], is_in_source: bool) -> str:
-    """Return what happens to the values of a column, which the declarations with these numbers keep, in rows of a state."""
+    """Return what is kept of the values of a column in rows of a state, by the declarations with these numbers."""
     if is_in_source or any(state.get(f"whole_{number}", state[f"kept_{number}"]) for number in numbers):
         return "kept"
     if any(state[f"kept_{number}"] for number in numbers):

@@ -2,7 +2,7 @@
 
 A build that is published while the server runs is opened at the next request; readers of the one before keep it until
 they end. Each reader has a time limit, and only some read at the same time: the others get the response "busy". DuckDB
-would keep all that was ever read in memory, so it may use little of it; a page that needs more is read again, alone.
+would keep all that was ever read in memory, so its memory is limited; a page that needs more is read again, alone.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def refusal(scope: Scope, hosts: Collection[str]) -> str | None:
     """Return the reason to refuse a request or a websocket, None if it is accepted.
 
     `hosts` are names under which the UI is served besides those of this machine, with a port where it is not the
-    usual one.
+    default one.
     """
     headers = Headers(scope=scope)
     host, origins = headers.getlist("host"), headers.getlist("origin")

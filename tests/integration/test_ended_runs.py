@@ -264,7 +264,7 @@ def test_daemon_is_healthy_while_it_evaluates_its_sensor(
     assert capsys.readouterr().err.startswith("error: the daemon has not evaluated the sensor `runs` for ")
 
 
-def test_graph_that_page_and_daemon_cannot_load_sends_an_alert(paths: WarehousePaths) -> None:
+def test_graph_that_webserver_and_daemon_cannot_load_sends_an_alert(paths: WarehousePaths) -> None:
     """A broken file of dbt takes every sensor away; a command of a user prints the error instead."""
     from pipelines.dagster_graph.graph import tell_unloaded
 

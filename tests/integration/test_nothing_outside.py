@@ -165,7 +165,7 @@ def test_run_of_dagster_connects_to_nothing_outside(
     assert WarehousePaths(tmp_path / "warehouse").pointer.exists()
 
 
-def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
+def test_webserver_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
     """Started as by `make dagster`, with a page and one of its answers."""
     reported = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True

@@ -348,7 +348,7 @@ def test_reexecution_from_failure_is_canceled_with_a_reason(site: Served, cancel
     assert not paths.alerts.exists()
 
 
-def test_health_checks_of_page_and_daemon_are_true(
+def test_health_checks_of_webserver_and_daemon_are_true(
     site: Served, launched: tuple[str, str], paths: WarehousePaths
 ) -> None:
     port = site.url.rpartition(":")[2]
