@@ -38,7 +38,6 @@ from dialogue_warehouse.reading.selection import Dialogue
 MESSAGES_SQL = "messages.sql"
 USUAL = Path(__file__).with_name(MESSAGES_SQL)
 """The messages of a corpus that has no such file: what user and system say."""
-SUFFIX = ".jsonl"
 PROFILES = ("faithful", "alternating")
 ARGUMENTS = ("object", "string")
 TARGETS = ("weight", "train")
