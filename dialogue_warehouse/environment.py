@@ -26,7 +26,7 @@ KEPT = frozenset(
         # Where Python and its modules are, and how it writes its output and its compiled modules.
         *("PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONFAULTHANDLER"),
-        # The address of a PostgreSQL with Dagster's history.
+        # The URL of a PostgreSQL with Dagster's history.
         "DAGSTER_POSTGRES_URL",
         # The names of a machine in a cluster, and its folders for temporary data.
         *("SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP", "SPARK_PUBLIC_DNS", "SPARK_USER"),
@@ -65,7 +65,7 @@ def own_variables() -> dict[str, str]:
 
 @contextlib.contextmanager
 def without_dbt() -> Generator[None]:
-    """Hide the variables that dbt reads, in a process that is not our own. Other threads see the change too."""
+    """Hide the variables that dbt reads, in a process of another program. Other threads see the change too."""
     hidden = {name: value for name, value in os.environ.items() if name.startswith("DBT_")}
     for name in hidden:
         del os.environ[name]
@@ -76,7 +76,7 @@ def without_dbt() -> Generator[None]:
 
 
 def _is_read_at_start(variables: Mapping[str, str]) -> bool:
-    """Tell if Python has already used variables that differ from these, so that it has to restart."""
+    """Return whether Python has already used variables that differ from these, so that it has to restart."""
     if sys.flags.ignore_environment or not sys.executable:
         return False
     is_removed = any(name.startswith("PYTHON") for name in os.environ.keys() - variables.keys())
@@ -86,7 +86,7 @@ def _is_read_at_start(variables: Mapping[str, str]) -> bool:
 
 
 def _is_installed() -> bool:
-    """Tell if Python finds this package without the working folder and without `PYTHONPATH`."""
+    """Return whether Python finds this package without the working folder and without `PYTHONPATH`."""
     before = sys.path[:]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     given += [CLONE] if Path(CLONE, "pyproject.toml").is_file() else []  # `python -m` adds it to its path
@@ -99,7 +99,7 @@ def _is_installed() -> bool:
 
 
 def _is_working_folder(entry: str) -> bool:
-    """Tell if an entry of the module path is the working folder of the user."""
+    """Return whether an entry of the module path is the working folder of the user."""
     return entry == "" or (entry == sys.path[0] and entry == os.getcwd())  # noqa: PTH109
 
 

@@ -78,7 +78,7 @@ def naming(path: object) -> Generator[None]:
 
 
 def is_lacking(error: OSError) -> bool:
-    """Tell if an error means that a file system does not support an operation, such as modes or links."""
+    """Return whether an error means that a file system does not support an operation, such as modes or links."""
     return error.errno in (errno.EPERM, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -118,7 +118,7 @@ NO_MEMORY = re.compile(r"bad allocation|failed to map segment|[Cc]annot allocate
 
 
 def is_full(error: BaseException) -> bool:
-    """Tell if a full disk caused an error. An InputError does not count: it may quote the same words."""
+    """Return whether a full disk caused an error. An InputError does not count: it may quote the same words."""
     return any(
         getattr(cause, "errno", None) == errno.ENOSPC
         or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
@@ -128,7 +128,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell if the system gave no memory. InputError and CheckError do not count: they may quote the same words."""
+    """Return whether memory ran out. InputError and CheckError do not count: they may quote the same words."""
     return any(
         isinstance(cause, MemoryError)
         or getattr(cause, "errno", None) == errno.ENOMEM

@@ -85,7 +85,7 @@ def folder_named(text: str, asked_by: str) -> Path:
 
 
 def has_host(url: str, schemes: tuple[str, ...]) -> bool:
-    """Tell if this is a URL of one of these schemes that names a host."""
+    """Return whether this is a URL of one of these schemes that names a host."""
     try:
         parts = urllib.parse.urlsplit(url)
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
@@ -94,7 +94,7 @@ def has_host(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 def is_mirror(url: str) -> bool:
-    """Tell if files can be downloaded from below this URL."""
+    """Return whether files can be downloaded from below this URL."""
     if has_host(url, ("http", "https")):
         return True
     try:
@@ -300,13 +300,13 @@ class Settings:
     """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0
     """Seconds without a change below the source, after which its files count as complete: the sensor `folder` starts a
-    build, and a run of Dagster goes on."""
+    build, and a run of Dagster continues."""
     upstream_days: Annotated[float, DAYS] = 30.0
     """Days without a download or a build of a release, after which Dagster shows it as stale."""
     patience: Annotated[float, SECONDS] = 600.0
     """Seconds that a run of Dagster waits for another build to end, and for files that are still being copied."""
     web_hosts: Annotated[tuple[str, ...], _hosts] = ()
-    """Names (`HOST` or `HOST:PORT`) under which a proxy serves Dagster's page or the dashboard, separated by commas."""
+    """Names (`HOST` or `HOST:PORT`) under which a proxy serves the Dagster UI or the dashboard, separated by commas."""
     alert_webhook: Annotated[str | None, WEBHOOK] = field(default=None, repr=False)
     """URL that receives a message, as JSON `{"text": …}`, when builds begin to fail, and when they succeed again."""
     alert_smtp: Annotated[str | None, SMTP] = field(default=None, repr=False)
@@ -325,7 +325,7 @@ class Settings:
     query_memory_limit: Annotated[str | None, _memory("a query", 50 * 10**6)] = None
     """Memory of a query of `sql`, `--where` or the dashboard, at least 50 MB; one that needs more is refused."""
     log_format: Annotated[str, _choice(LOG_FORMATS)] = TEXT_LOG
-    """Form of the progress of `build`, `fetch` and `export` on standard error: `text`, or `json` for events as JSON."""
+    """Format of the progress of `build`, `fetch` and `export` on standard error: `text`, or `json` for events."""
     cache: Annotated[Path | None, _folder] = None
     """Folder of the warehouses that were opened by their URL."""
     jobs: Annotated[int, COUNT] = 4

@@ -167,7 +167,7 @@ def write(
 
 
 def is_guarded(defect: Defect, releases: Mapping[str, Release]) -> bool:
-    """Tell if the number of a defect's cases is compared with the known one in this audit."""
+    """Return whether the number of a defect's cases is compared with the known one in this audit."""
     if defect.corpus_id is None or defect.expected is None:
         return False
     return verdicts.is_guarded(defect, releases[defect.corpus_id])

@@ -123,7 +123,7 @@ class Release:
         return "published" if self.scale is None else "generated"
 
     def has(self, files: Iterable[str]) -> bool:
-        """Tell if any file is there that matches these globs; without globs, any file."""
+        """Return whether any file is there that matches these globs; without globs, any file."""
         return bool(_matching(self.verifications, files))
 
     def lacks(self, files: Iterable[str]) -> str | None:
@@ -173,12 +173,12 @@ def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
 
 
 def is_bounded(claim: Claim, release: Release) -> bool:
-    """Tell if this part of a real release can refute a claim, but cannot show that it holds."""
+    """Return whether this part of a real release can refute a claim, but cannot show that it holds."""
     return claim.is_bound and release.scale is None and release.lacks(claim.files) is not None
 
 
 def is_guarded(defect: Defect, release: Release) -> bool:
-    """Tell if a defect's cases can be counted on this release. A generated release has another number of them."""
+    """Return whether a defect's cases can be counted on this release. A generated release has other cases."""
     return release.scale is None and release.lacks(defect.files) is None
 
 

@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def concerns(item: pytest.Item, corpus_id: str) -> bool:
-    """Tell if a test is about a corpus: its name or its parameter has the corpus, or it is about what all must have."""
+    """Return whether a test is about a corpus: its name or parameter has the corpus, or it is about all corpora."""
     is_named = re.search(rf"(?<![A-Za-z0-9]){corpus_id}(?![A-Za-z0-9-])", item.nodeid)
     return bool(is_named) or item.get_closest_marker("all_corpora") is not None
 

@@ -43,7 +43,7 @@ def ledger_of(folder: Path) -> Ledger:
 
 
 def has_examples(options: Any, corpora: Iterable[str]) -> bool:
-    """Tell if one of these corpora has what the form of these options needs."""
+    """Return whether one of these corpora has what the form of these options needs."""
     needed = writing.FORMS[type(options)].needs
     return needed is None or any((registry.corpus_folder(corpus_id) / needed).is_file() for corpus_id in corpora)
 

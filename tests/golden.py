@@ -74,7 +74,7 @@ WORDS = {"dev": "validation", "woz": "none"}
 
 
 def same(found: float | None, expected: float | None) -> bool:
-    """Tell if two numbers are equal, up to the rounding of sums."""
+    """Return whether two numbers are equal, up to the rounding of sums."""
     if found is None or expected is None:
         return found is expected
     return abs(found - expected) <= 1e-9

@@ -29,7 +29,7 @@ def main(folder: Path) -> int:
         browser.screenshot(PICTURES / "report.png")
         with served(folder.absolute(), browser) as site:
             site.open(KEY, WIDTH, "light")
-            browser.evaluate("window.scrollTo(0, 0)")  # the address scrolls to its row
+            browser.evaluate("window.scrollTo(0, 0)")  # the URL scrolls to its row
             browser.screenshot(PICTURES / "dashboard.png")
         browser.close()
     return 0

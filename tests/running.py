@@ -23,7 +23,7 @@ def processes_below(parent: int) -> dict[int, str]:
 
 
 def is_alive(process: int) -> bool:
-    """Tell if a process runs. A process that has ended, but whose status has not been collected, does not run."""
+    """Return whether a process runs. A process that has ended and is not yet collected does not."""
     try:
         return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -46,7 +46,7 @@ def problems(outcomes: Outcomes, kind: str, *beginnings: str) -> list[str]:
 
 
 def suits(outcomes: Outcomes) -> bool:
-    """Tell if the order of the messages suits a template."""
+    """Return whether the order of the messages suits a template."""
     return outcomes["texts"] == ["whole"] and not problems(outcomes, "tools", "wrong")
 
 

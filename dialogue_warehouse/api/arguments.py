@@ -1,4 +1,4 @@
-"""The arguments of the Python API: a selection, values that are checked, and errors in the words of Python."""
+"""The arguments of the Python API: a selection, values that are checked, and errors that name them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def selection_of(
     sample: int | None,
     seed: int,
 ) -> Selection:
-    """Return the selection of these words. Raises InputError for a wrong one."""
+    """Return the selection of these arguments. Raises InputError for one that is not valid."""
     refuse_other("without_defects", without_defects, DEFECTS)
     if sample is not None:
         number("sample", sample, "a number of dialogues")
@@ -75,7 +75,7 @@ def selection_of(
 
 @contextlib.contextmanager
 def in_words_of_python() -> Generator[None]:
-    """Name an argument or a method as in Python in an error that names an option or a command.
+    """Replace the option or command that an error names with the argument or method of the Python API.
 
     An error of the system, such as a folder that cannot be written, is raised as CheckError.
     """
@@ -93,11 +93,11 @@ def in_words_of_python() -> Generator[None]:
 
 
 def words(given: Names, what: str) -> tuple[str, ...]:
-    """Return names as a tuple. Raises InputError for one that is not a text, and for an empty list."""
+    """Return names as a tuple. Raises InputError for one that is not a string, and for an empty list."""
     if given is None or isinstance(given, str):
         return () if given is None else (given,)
     if not isinstance(given, Iterable) or isinstance(given, bytes):
-        raise InputError(f"{what}: {given!r} is not a text")
+        raise InputError(f"{what}: {given!r} is not a string")
     if not (named := tuple(text(what, name) for name in given)):
         raise InputError(f"{what}: the list is empty; None does not limit the selection")
     return named
@@ -106,7 +106,7 @@ def words(given: Names, what: str) -> tuple[str, ...]:
 def text(argument: str, value: object) -> str:
     """Return a text. Raises InputError for anything else, and for one that cannot be printed."""
     if not isinstance(value, str):
-        raise InputError(f"{argument}: {value!r} is not a text")
+        raise InputError(f"{argument}: {value!r} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -128,14 +128,14 @@ def number(argument: str, value: object, noun: str = "a number from 1 on") -> in
 
 
 def path(argument: str, value: Any) -> Path:
-    """Return an absolute path. Raises InputError for what is none."""
+    """Return an absolute path. Raises InputError for anything else."""
     if not _is_path(value) or not str(value):
         raise InputError(f"{argument}: {value!r} is not a path")
     return absolute(Path(value))
 
 
 def _is_path(value: Any) -> bool:
-    """Tell if a value is a path, but not one of bytes, which pathlib refuses."""
+    """Return whether a value is a path, but not one of bytes, which pathlib refuses."""
     named = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     return isinstance(named, str) and "\0" not in named
 
@@ -165,7 +165,7 @@ def corpora(given: Names) -> tuple[str, ...]:
 
 
 def place(given: Any) -> str | Path:
-    """Return the place of a warehouse. Raises InputError for what is none."""
+    """Return the place of a warehouse. Raises InputError for anything else."""
     if not _is_path(given) or not str(given).strip():
         raise InputError(f"place: {given!r} is neither a path nor a URL")
     return given if isinstance(given, str) else Path(given)
@@ -188,6 +188,6 @@ def settings_of(memory_limit: Any, threads: Any) -> Settings:
 
 
 def refuse_other(argument: str, value: object, known: Iterable[object]) -> None:
-    """Raise InputError for a value that is not one of these; None is none."""
+    """Raise InputError for a value that is not one of these; None is accepted."""
     if value is not None and value not in tuple(known):
         raise InputError(f"{argument}: {value!r} is not one of {', '.join(map(repr, known))}")

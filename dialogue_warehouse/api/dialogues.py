@@ -35,7 +35,7 @@ BATCH_TURNS = 10_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dialogue(dialogue_parts.Dialogue):
-    """A dialogue with all its data. It cannot be changed, and stays usable when the warehouse is closed.
+    """A dialogue with all its data. It is immutable, and stays usable when the warehouse is closed.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Dialogue(dialogue_parts.Dialogue):
         Its key in the warehouse, the id and the title of its corpus, its own id in the corpus, and its split:
         `train`, `validation`, `test` or None; `source_split` is the publisher's word.
     task, source_task, channel, goal_kind, outcome_reward
-        What it is about (a domain, subflow or intent), whether it is `spoken` or `written`, what the people are to
-        reach (such as `fill_form` or `follow_guideline`), and whether they did: above 0 if so, None if the corpus has
-        no such result.
+        Its task (a domain, subflow or intent), in the shared and in the publisher's words; whether it is `spoken` or
+        `written`; the goal of the speakers (such as `fill_form` or `follow_guideline`); and its result: above 0 if they
+        reached the goal, None if the corpus has no such result.
     turns
         The turns in their order, each with `index` (from 0), `role` (`user`, `system`, `peer` or `unknown`),
         `speaker` (as published), `text` (None for an event without one) and `event_type` (`utterance`, `action`,
@@ -82,11 +82,11 @@ class Dialogue(dialogue_parts.Dialogue):
         return tuple(violation for violation in found if violation.kind == "defect")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as dicts, lists and values that JSON has: the same as `dialogue-warehouse show --json`."""
+        """Return the dialogue as dicts, lists and values of JSON: the same as `dialogue-warehouse show --json`."""
         return msgspec.json.decode(msgspec.json.encode(self._values()))
 
     def messages(self, **options: Any) -> list[dict[str, Any]]:
-        """Return the chat messages of its first example in the form `chat`; none if it has no answer to learn from.
+        """Return the messages of the dialogue's first example in the form `chat`; an empty list if it has no example.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Dialogue(dialogue_parts.Dialogue):
         return next(iter(self.examples(**options)), {"messages": []})["messages"]
 
     def examples(self, **options: Any) -> list[dict[str, Any]]:
-        """Return its examples in the form `chat`, with `id`, `messages`, `source` and perhaps `tools`.
+        """Return the examples of the dialogue in the form `chat`, with `id`, `messages`, `source` and, if any, `tools`.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Dialogue(dialogue_parts.Dialogue):
             The options of the form, as in `messages`.
         """
         if self._read is None:
-            raise InputError(f"{self.key}: a copy has no warehouse; read it again")
+            raise InputError(f"{self.key}: a copied or unpickled dialogue has no warehouse; read it from an open one")
         selected = Selected(self.key, self.corpus_id, self.split, len(self.turns))
         return list(self._read([selected], options))
 
@@ -121,7 +121,7 @@ class Dialogue(dialogue_parts.Dialogue):
         return f"<Dialogue {self.key}: {counted(len(self.turns), 'turn')}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it without the warehouse."""
+        """Pickle the dialogue without the warehouse."""
         return _dialogue_of, (self._values(),)
 
     def _values(self) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class Dialogues:
         return len(self._selected)
 
     def __contains__(self, dialogue: object) -> bool:
-        """Tell if a dialogue is selected, or the one with this key."""
+        """Return whether a dialogue is selected, or the one with this key."""
         wanted = dialogue.key if isinstance(dialogue, Dialogue) else dialogue
         return any(one.key == wanted for one in self._selected)
 
@@ -251,7 +251,7 @@ class Dialogues:
 
 
 def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[Selected]]:
-    """Yield the dialogues in groups of about as many turns."""
+    """Yield the dialogues in groups with about the same number of turns."""
     start, turns = 0, 0
     for number, one in enumerate(selected):
         if turns and turns + one.turn_count > most_turns:

@@ -1,4 +1,4 @@
-"""Mappings of a dialogue that cannot be changed."""
+"""The immutable mappings of a dialogue."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dialogue_warehouse.reading import dialogue_parts
 
 
 class FixedMapping(dict[str, Any]):
-    """A dict that cannot be changed, so that it can be hashed. `dict(…)` makes one that can."""
+    """An immutable dict, so that it can be hashed. `dict(…)` returns a mutable copy."""
 
     def _refuse(self, *_arguments: object, **_named: object) -> NoReturn:
-        raise TypeError("this mapping cannot be changed; dict(…) makes a copy that can")
+        raise TypeError("this mapping is immutable; dict(…) returns a mutable copy")
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
@@ -22,12 +22,12 @@ class FixedMapping(dict[str, Any]):
         return hash(frozenset(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle it without a change of the copy."""
+        """Copy and pickle the mapping: a copy is made at once, without a change of items."""
         return FixedMapping, (dict(self),)
 
 
 def fix(dialogue: dialogue_parts.Dialogue) -> None:
-    """Make the mappings of a dialogue that was just read unchangeable: the other parts are so already."""
+    """Make the mappings of a dialogue that was just read immutable: the other parts are so already."""
     for turn in dialogue.turns:
         for call in turn.calls:
             structs.force_setattr(call, "parameters", fixed(call.parameters))
@@ -38,7 +38,7 @@ def fix(dialogue: dialogue_parts.Dialogue) -> None:
 
 
 def fixed(value: Any) -> Any:
-    """Return a value without mappings and lists that can be changed."""
+    """Return a value with immutable mappings, and with tuples instead of lists."""
     if isinstance(value, Mapping):
         return FixedMapping({name: fixed(one) for name, one in value.items()})
     return tuple(map(fixed, value)) if isinstance(value, list) else value

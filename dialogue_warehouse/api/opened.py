@@ -36,7 +36,7 @@ class Opened:
 
     @property
     def is_open(self) -> bool:
-        """Tell if it is not closed."""
+        """Return whether the connection is open."""
         return self._con is not None
 
     def refresh(self) -> bool:
@@ -51,7 +51,7 @@ class Opened:
             return True
 
     def close(self) -> None:
-        """Close it, or do nothing if it is closed."""
+        """Close the connection, or do nothing if it is closed."""
         with self._lock:
             if self._con is not None:
                 self._con.close()

@@ -13,24 +13,24 @@ from dialogue_warehouse.scoring import running, summaries
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """The number of one metric, for one group and one way of comparing texts."""
+    """The value of one metric, for one group and one way of comparing texts."""
 
     metric: str
     """The name of the metric, as the official script has it."""
     variant: str | None
     """The way of comparing texts; None if the metric has one only."""
     group_name: str
-    """The subject of the number, such as a service; the first group is everything."""
+    """The group that the value is about, such as a service; the first group is everything."""
     value: float | None
-    """The official number: what is not predicted does not count."""
+    """The official value: what is not predicted does not count."""
     low: float | None
     """The lower end of the 95 % confidence interval over dialogues."""
     high: float | None
     """The upper end of the same interval."""
     strict_value: float | None
-    """The number if everything that is not predicted counts as wrong."""
+    """The value if everything that is not predicted counts as wrong."""
     gold_value: float | None
-    """The official number of gold itself."""
+    """The official value of the gold annotation."""
     coverage: float | None
     """The share of the units that are predicted."""
     units: int
@@ -40,9 +40,9 @@ class Score(Struct, frozen=True, kw_only=True):
     dialogues: int
     """Number of dialogues with such a unit."""
     against_value: float | None = None
-    """The number of the other predictions, over the units that both predict."""
+    """The value of the other predictions, over the units that both predict."""
     difference: float | None = None
-    """This number minus the other one, over the same units."""
+    """This value minus the other one, over the same units."""
     p_value: float | None = None
     """The chance of such a difference if both were equally good: a paired sign-flip test over dialogues."""
 
@@ -80,7 +80,7 @@ class Notice(Struct, frozen=True):
 
 
 class Scores(Struct, frozen=True):
-    """All numbers of one set of predictions; iterating gives each `Score`, the main groups first."""
+    """All scores of one set of predictions; iterating gives each `Score`, the main groups first."""
 
     run_id: str
     """The id of the run: the same predictions, options and build have the same id."""
@@ -106,7 +106,7 @@ class Scores(Struct, frozen=True):
         return f"<Scores of run {self.run_id}: {counted(len(metrics), 'metric')}, {counted(len(groups), 'group')}>"
 
     def value(self, metric: str, group: str | None = None, variant: str | None = None) -> float | None:
-        """Return the official number of a metric.
+        """Return the official value of a metric.
 
         Parameters
         ----------
@@ -120,14 +120,14 @@ class Scores(Struct, frozen=True):
         Raises
         ------
         InputError
-            If there is no such number.
+            If there is no such value.
         """
         for score in self.scores:
             if score.metric == metric and group in (None, score.group_name) and variant in (None, score.variant):
                 return score.value
         known = ", ".join(dict.fromkeys(score.metric for score in self.scores))
         raise InputError(
-            f"there is no number of metric {metric!r}, group {group!r} and variant {variant!r}; metrics are {known}"
+            f"there is no value of metric {metric!r}, group {group!r} and variant {variant!r}; metrics are {known}"
         )
 
     def to_dict(self) -> dict[str, Any]:

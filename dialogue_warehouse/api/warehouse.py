@@ -38,7 +38,7 @@ class Warehouse:
     def __init__(
         self, place: str | Path, *, raw: bool = False, memory_limit: str | None = None, threads: int | None = None
     ) -> None:
-        """Open it, as `dialogue_warehouse.open` does."""
+        """Open the warehouse, as `dialogue_warehouse.open` does."""
         settings = arguments.settings_of(memory_limit, threads)
         self._opened = Opened(arguments.place(place), arguments.flag("raw", raw), settings)
 
@@ -195,7 +195,7 @@ class Warehouse:
         sample: int | None = None,
         seed: int = 0,
     ) -> Dialogues:
-        """Select dialogues, in the words of every command that selects.
+        """Select dialogues, with the options of every command that selects.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Warehouse:
         license
             Only corpora with this license, or these, written as in `core.dim_corpora`.
         sample
-            At most so many dialogues, chosen by a hash of key and seed: the same ones each time.
+            The maximum number of dialogues, chosen by a hash of key and seed: the same ones each time.
         seed
             The seed of the sample.
 
@@ -227,7 +227,7 @@ class Warehouse:
         Raises
         ------
         InputError
-            If a word is unknown, or no dialogue matches.
+            If an argument is not valid, or no dialogue matches.
         QueryError
             If `where` is not one expression that can be run.
         """
@@ -260,7 +260,7 @@ class Warehouse:
         said
             The words. `'"two words"'` is a phrase, and `wor*` any word that begins so.
         most
-            At most so many utterances.
+            The maximum number of utterances.
         keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
             The selection, as in `dialogues`.
 
@@ -272,7 +272,7 @@ class Warehouse:
         Raises
         ------
         InputError
-            If there is no word to find, a word of the selection is unknown, or no dialogue matches it.
+            If `said` has no word, an argument is not valid, or no dialogue matches the selection.
         """
         wanted = arguments.selection_of(
             keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
@@ -325,7 +325,7 @@ class Warehouse:
         Raises
         ------
         InputError
-            If a word or an option is unknown, no dialogue matches, or an existing file differs. Nothing is written.
+            If an argument or option is not valid, no dialogue matches, or an existing file differs. Nothing is written.
         """
         if not isinstance(form, str) or form not in OPTIONS:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
@@ -366,7 +366,7 @@ class Warehouse:
         across_turn
             Multiplies joint metrics in each turn.
         without_defects
-            Leaves out turns that have a known defect (`here`), or carry one on (`from-then-on`).
+            `here` leaves out turns with a known defect, `from-then-on` also later turns that carry the affected state.
         against
             Other predictions, for a paired test.
         to
@@ -375,12 +375,12 @@ class Warehouse:
         Returns
         -------
         Scores
-            Every number with its interval, its strict value, the number of gold and the coverage.
+            Every value with its interval, its strict value, its gold value and its coverage.
 
         Raises
         ------
         InputError
-            If a word is unknown, or the predictions cannot be scored. The message names file, dialogue and turn.
+            If an argument is not valid, or the predictions cannot be scored. The message names file, dialogue and turn.
         """
         arguments.refuse_other("without_defects", without_defects, DEFECTS)
         paths, settings = self._opened.current()
@@ -413,17 +413,17 @@ class Warehouse:
         return self._opened.refresh()
 
     def close(self) -> None:
-        """Close it. Results that have not been read are lost. It may be closed twice."""
+        """Close the warehouse. Results that have not been read are lost. A second call does nothing."""
         self._opened.close()
 
     def __enter__(self) -> Warehouse:
-        """Return itself; the end of the `with` statement closes it."""
+        """Return the warehouse; the end of the `with` statement closes it."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        """Close it."""
+        """Close the warehouse."""
         self.close()
         return False
 

@@ -96,20 +96,19 @@ def build(quiet: bool, **options: Any) -> None:
 @click.option(
     "--alert",
     is_flag=True,
-    help="Send an alert if no check of the source has finished for DIALOGUE_HEARTBEAT_HOURS; for a timer. Needs the "
-    "extra `build`.",
+    help="Send an alert if no check of the source has finished for DIALOGUE_HEARTBEAT_HOURS; use it in a timer. "
+    "Needs the extra `build`.",
 )
 @form_option
 @warehouse_option
 def status(as_json: bool, alert: bool, **options: Any) -> None:
     """Show the published build, and what is missing or stale.
 
-    It lists the kept builds, and the files of the releases that are missing or not read.
+    The output lists the kept builds, and the files of the releases that are missing or not read.
 
     The exit status is 1 if nothing is published, the last build failed, a corpus is stale, or files of the published
-    build are damaged; the last lines say which.
-    With --alert it is also 1 if the source was not checked for too long.
-    It is 2 if the dagster.yaml of the warehouse is wrong.
+    build are damaged; the last lines say which. With --alert it is also 1 if the source was not checked for too long.
+    The status is 2 if the dagster.yaml of the warehouse is wrong.
     """
     from dialogue_warehouse.terminal.status import print_status, read_status
     from pipelines.dagster_graph import configuration
@@ -155,7 +154,7 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
 def rollback(build_id: str | None, **options: Any) -> None:
     """Publish an earlier BUILD again.
 
-    By default it is the build that was published before the published one.
+    BUILD is by default the build that was published before the current one.
 
     Readers see it at once. Nothing is built or removed, so `rollback` with the newer BUILD publishes that one again.
     BUILD is an id that `status` lists, or the beginning of one.
@@ -178,7 +177,7 @@ def rollback(build_id: str | None, **options: Any) -> None:
 def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) -> None:
     """Compare two kept builds.
 
-    Compared are rows by key, verdicts of claims, cases of rules, and columns.
+    The command compares rows by key, verdicts of claims, cases of rules, and columns.
 
     BUILD is the published build by default, and BASE the build published before BUILD.
     """
@@ -208,7 +207,7 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
 def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
     """Pin BUILD, so that later builds do not remove it.
 
-    By default it is the published build.
+    BUILD is the published build by default.
     """
     from dialogue_warehouse.storage.publication import pin
 
@@ -225,7 +224,7 @@ def keep(build_id: str | None, no_longer: bool, **options: Any) -> None:
 def report(to: Path | None, scores: Path | None, **options: Any) -> None:
     """Write the data-quality report about the published build.
 
-    It has claims, defects, expectations and the dictionary.
+    The report has claims, defects, expectations and the dictionary.
 
     Its pages open from disk and load nothing from a network. A build writes the report too.
     """
@@ -245,7 +244,7 @@ def report(to: Path | None, scores: Path | None, **options: Any) -> None:
 def dashboard(host: str, port: int, scores: Path | None, **options: Any) -> None:
     """Serve pages about the published build.
 
-    They show dialogues, tables, SQL and data quality. Ctrl-C stops the server.
+    The pages show dialogues, tables, SQL and data quality. Ctrl-C stops the server.
 
     The pages are read-only and load nothing from a network.
     """

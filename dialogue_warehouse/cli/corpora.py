@@ -66,8 +66,8 @@ def new_corpus(name: str, like: str | None, warehouse: Path | None) -> None:
 def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
     """Check one corpus of a clone.
 
-    It says what is missing, in the order of docs/add_a_corpus.md, and then runs the tests of the corpus: first those
-    that build nothing, about its words, quotes, models and fixtures, then those that build warehouses.
+    The command says what is missing, in the order of docs/add_a_corpus.md, and then runs the tests of the corpus:
+    first those that build nothing, about its words, quotes, models and fixtures, then those that build warehouses.
 
     Text that `new-corpus` copied from another corpus is reported until it is replaced. The tests build this corpus
     alone; `make test` runs all tests. The exit status is 1 if something is missing or a test fails.

@@ -25,7 +25,7 @@ COMMANDS = (builds, corpora, exports, queries, releases, scores)
 
 
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
-    """Run the command and return its exit status. The process is changed only if `process` says that it is our own."""
+    """Run the command and return its exit status. Only the process of the command is changed (`process`)."""
     try:
         return _main(arguments, process)
     finally:

@@ -81,7 +81,7 @@ class _Place(_Folder):
 
 
 def is_other_place() -> bool:
-    """Tell if the warehouse of the command is at another place than its folder, so that it has only published data."""
+    """Return whether --warehouse is a place other than a folder, which has only published data."""
     return f"{__name__}.place" in click.get_current_context().find_root().meta
 
 
@@ -166,7 +166,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     splits = "Only these splits, separated by commas: train, validation, test, none (the publisher gives no split)."
     defects = (
         "Leave out dialogues with a known defect: of themselves, of a turn, or of a definition that a turn uses. Both "
-        "words leave out the same dialogues; `score` distinguishes them."
+        "values leave out the same dialogues; `score` distinguishes them."
     )
     for option in (
         click.option("--licenses", metavar="A,B", multiple=True, callback=_words, help=licenses),
@@ -189,7 +189,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def sample_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that take a part of the selected dialogues. They go below `selection_options`."""
-    sample = "Only so many dialogues, chosen by a hash of key and seed: the same ones on every run."
+    sample = "The maximum number of dialogues, chosen by a hash of key and seed: the same ones on every run."
     for option in (
         click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample."),
         click.option("--sample", type=click.IntRange(1), metavar="N", help=sample),
@@ -241,7 +241,7 @@ def form_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def log_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option for the form of the progress. It is read first, so that every error has this form too."""
-    text = "Form of the progress: lines, or events as JSON, one object per line.  [default: text]"
+    text = "Format of the progress: lines, or events as JSON, one object per line.  [default: text]"
     kind = click.Choice(LOG_FORMATS)
     return click.option("--log-format", type=kind, is_eager=True, callback=_begin_log, help=text)(command)
 
@@ -268,7 +268,7 @@ def _words(_context: click.Context, parameter: click.Parameter, values: tuple[st
     """Read words separated by commas. Raises InputError if an option that is given has none."""
     words = tuple(word.strip() for value in values for word in value.split(",") if word.strip())
     if values and not words:
-        raise InputError(f"{parameter.opts[-1] if parameter.opts else parameter.name}: names nothing")
+        raise InputError(f"{parameter.opts[-1] if parameter.opts else parameter.name}: is empty")
     return words
 
 

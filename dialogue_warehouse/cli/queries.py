@@ -193,12 +193,12 @@ def search(words: tuple[str, ...], limit: int, selection: Selection, form: str |
 @click.argument("key", shell_complete=completing.keys)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--html", "as_html", is_flag=True, help="Print a complete HTML page that loads nothing.")
-@click.option("--url", "as_url", is_flag=True, help="Print the address of the row in the dashboard on this machine.")
+@click.option("--url", "as_url", is_flag=True, help="Print the URL of the row in the dashboard on this machine.")
 @place_option
 def show(key: str, as_json: bool, as_html: bool, as_url: bool, **options: Any) -> None:
     """Show the dialogue that a KEY belongs to.
 
-    It is shown with all annotations of each turn. KEY is the key of a dialogue, or of any row that belongs to one; that
+    Each turn is shown with all its annotations. KEY is the key of a dialogue, or of any row that belongs to one; that
     row is marked. In SQL: from core.transcript(KEY).
     """
     from dialogue_warehouse.common import text
@@ -262,7 +262,7 @@ def _detail(form: str | None, verbose: bool) -> Detail:
 @cli.command()
 @click.option("--rule", shell_complete=completing.rules, help="Only violations of this rule.")
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
-@verbose_option("Add the titles and threads of the rules.")
+@verbose_option("Add the titles of the rules, and the URLs of reports to the publishers.")
 @result_options
 @corpora_option
 @place_option
@@ -312,7 +312,7 @@ def verify(as_json: bool, **options: Any) -> None:
 def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
     """Write the upstream files of a corpus again.
 
-    They are rebuilt from the core tables alone.
+    The files are rebuilt from the core tables alone.
 
     If an existing file differs, nothing is written unless --force is given.
     """
@@ -331,7 +331,7 @@ def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
 def trace(key: str, as_json: bool, **options: Any) -> None:
     """Show where the row with a KEY comes from.
 
-    It has the source file, the record, the JSON pointer, and the JSON at that place. KEY is a key of any table, such as
+    The output has the source file, the record, the JSON pointer, and the JSON there. KEY is a key of any table, such as
     an action_key. In SQL: core.json_pointer(KEY), from core.source_of(KEY).
     """
     from dialogue_warehouse.lineage import tracing

@@ -36,7 +36,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 
     A file is written to TO/<corpus_id>/<path> and compared with the listed checksum.
 
-    Complete files are skipped, interrupted downloads continue, and nothing is overwritten. If an address fails, the
+    Complete files are skipped, interrupted downloads continue, and nothing is overwritten. If a URL fails, the
     mirrors that source.toml lists are used.
     """
     require_extra("build", "`fetch`")

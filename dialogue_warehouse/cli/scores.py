@@ -37,7 +37,7 @@ MOST_SLOTS = 10
 @click.option(
     "--without-defects",
     type=click.Choice(("here", "from-then-on")),
-    help="Leave out turns that have a known defect (here), or carry one on (from-then-on).",
+    help="here: leave out turns with a known defect; from-then-on: also later turns that carry the affected state.",
 )
 @click.option("--against", type=Predicted, metavar="PATH", help="Other predictions, for a paired test.")
 @click.option("--example", type=Folder, help="Write a small valid file of each form into this folder, and end.")
@@ -77,7 +77,7 @@ def score(
     if force:
         raise click.UsageError("--force has no effect without --example FOLDER")
     if predictions is None:
-        raise click.UsageError("--predictions is missing; --example FOLDER writes files to begin with")
+        raise click.UsageError("--predictions is missing; --example FOLDER writes example files")
     request = Request(corpus, predictions, variant=fuzzy, **options)
     with score_published(paths, settings, request, to) as scores:
         _print(scores, form)

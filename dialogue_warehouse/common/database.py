@@ -76,7 +76,7 @@ def one_line(error: BaseException, skipped_lines: int = 0, hint: str | None = No
         return REFUSED
     if lost := LOST.search(message):
         return f"{lost[1]} is missing, a file of the build: build again"
-    if message.startswith("Traceback "):  # raised by our own file system
+    if message.startswith("Traceback "):  # raised by this project's file system
         return RAISED.findall(message)[-1]
     line = message.splitlines()[0].strip()
     found = ERROR_HINT.search(message)

@@ -1,4 +1,4 @@
-"""Files: reads of regular files within a size limit, our own JSON files, and writes that are complete or not done."""
+"""Files: reads within a size limit, this project's JSON files, and writes that are complete or not done."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ OTHER_TEXT = re.compile(r"Expected `str` matching regex '.*'")
 
 
 def read(path: Path, content: type[Content], what: str, largest: int = LARGEST_FILE) -> Content | None:
-    """Read one of our own JSON files; return None if it does not exist.
+    """Read one of this project's JSON files; return None if it does not exist.
 
     Raises InputError, in one line with the path, if the content is something else. `what` describes the expected file.
     """
@@ -163,7 +163,7 @@ def read(path: Path, content: type[Content], what: str, largest: int = LARGEST_F
 
 
 def remove(path: Path) -> None:
-    """Remove a file, folder or link at the path of one of our files. The target of a link stays."""
+    """Remove a file, folder or link at the path of a file of the warehouse. The target of a link stays."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -34,7 +34,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def can_share() -> bool:
-    """Tell if processes can share a lock. The system keeps locks in /dev/shm, which may be read-only or missing."""
+    """Return whether processes can share a lock. Locks are in /dev/shm, which may be read-only or missing."""
     import multiprocessing  # commands that only read do not need it
 
     try:
@@ -73,7 +73,7 @@ Work = Callable[[Iterator[Any]], dict[str, Any]]
 
 
 def can_fork() -> bool:
-    """Tell if this process has only one thread, counting those of libraries, and can share locks.
+    """Return whether this process has only one thread, counting those of libraries, and can share locks.
 
     The answer is False on systems other than Linux.
     """

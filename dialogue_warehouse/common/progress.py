@@ -37,7 +37,7 @@ class _JsonLine(logging.Formatter):
 
 
 class _Stderr(logging.StreamHandler):
-    """Standard error; without a reader the command goes on."""
+    """Standard error; without a reader the command continues."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Drop an event that cannot be written."""
@@ -61,7 +61,7 @@ def end_events() -> None:
 
 
 def is_logging() -> bool:
-    """Tell if events are written as JSON."""
+    """Return whether events are written as JSON."""
     return bool(LOG.handlers)
 
 
@@ -146,7 +146,7 @@ class Reporter:
                 self.console.print(text, markup=False)
             else:
                 print(text, file=sys.stderr, flush=True)
-        except OSError:  # without a reader the build goes on
+        except OSError:  # without a reader the build continues
             self.quiet = True
 
     def _log(self, event: str, **fields: object) -> None:

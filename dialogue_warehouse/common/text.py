@@ -1,4 +1,4 @@
-"""Text: lines with any line ends, text for a terminal, commands and addresses for a user, names of verdicts."""
+"""Text: lines with any line ends, text for a terminal, commands and URLs for a user, names of verdicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def place_of(text: bytes, at: int) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Tell if a text can be written as UTF-8; one from the command line may have bytes that cannot be decoded."""
+    """Return whether a text can be written as UTF-8; one from the command line may have other bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -120,10 +120,10 @@ HOST, PORT = "127.0.0.1", 8501
 
 
 def address(key: str) -> str:
-    """Return the address of a key's dialogue, its row marked."""
+    """Return the URL of a key's dialogue, its row marked."""
     return f"/?{urllib.parse.urlencode({'key': key}, safe='/~')}"
 
 
 def url(key: str) -> str:
-    """Return the same address with the host and port of this machine's dashboard."""
+    """Return the same URL with the host and port of this machine's dashboard."""
     return f"http://{HOST}:{PORT}{address(key)}"

@@ -392,7 +392,7 @@ def _rows(value: Cell | Rows) -> Rows | None:
 
 
 def same_rows(observed: Rows, expected: Rows | None) -> bool:
-    """Tell if two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
+    """Return whether two measured tables are equal, row by row and cell by cell; 1 and 1.0 are the same number."""
     return (
         expected is not None
         and len(observed) == len(expected)
@@ -404,7 +404,7 @@ def same_rows(observed: Rows, expected: Rows | None) -> bool:
 
 
 def exceeds(observed: Rows, bound: Rows | None) -> bool:
-    """Tell if a measured table has a row that the bound lacks, or a larger number than the row with the same labels."""
+    """Return whether a measured table has a row without a bound, or a larger number than the bound with its labels."""
     limits = {_labels(row): _numbers(row) for row in bound or []}
     for row in observed:
         limit = limits.get(_labels(row))

@@ -1,4 +1,4 @@
-"""From a corpus' msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
+"""From a corpus's msgspec types to SQL: the DuckDB types that a release is read with, and the query that reads it.
 
 Values that a type writes as an object, an array or a scalar are read as STRUCT or MAP, LIST, VARCHAR, INTEGER, DOUBLE
 or BOOLEAN. Some shapes have no SQL counterpart and are read as JSON first: a struct that the release writes as an array
@@ -149,7 +149,7 @@ def _projected(expression: str, kind: inspect.Type) -> str:
 
 
 def _is_text_or_array(options: list[inspect.Type]) -> bool:
-    """Tell if these are a text and a struct that the release writes as an array."""
+    """Return whether these are a text and a struct that the release writes as an array."""
     return {type(option) for option in options} == {inspect.StrType, inspect.StructType} and all(
         option.array_like for option in options if isinstance(option, inspect.StructType)
     )

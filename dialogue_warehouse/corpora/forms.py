@@ -2,7 +2,7 @@
 
 A form is a republication of the same records in another shape, such as the tables of a dataset hub. A corpus declares
 each of its forms in a module `<form>.py`, as a `Form` named FORM: the columns of its tables, a function that turns a
-row back into the release's own record, and what the form has lost. The record then passes the corpus' schema like any
+row back into the release's own record, and what the form has lost. The record then passes the corpus's schema like any
 other, so that no step after landing depends on forms. `dialogue_warehouse.releases.form_files` reads the files.
 """
 
@@ -73,8 +73,8 @@ class Form:
     """A form of a corpus, in files below `<dataset>`, in any of the layouts of the Hugging Face Hub.
 
     The layouts are `<config>/<split>.parquet`, `<config>/<split>-00000-of-00002.parquet` (push_to_hub, which calls the
-    folder `data` where there is one config) and `<config>/<split>/0000.parquet` (the Hub's conversion of every data
-    set); JSON lines alike. https://huggingface.co/docs/dataset-viewer/parquet describes the last one, and
+    folder `data` where there is one config) and `<config>/<split>/0000.parquet` (the Hub's conversion of every
+    dataset); JSON lines alike. https://huggingface.co/docs/dataset-viewer/parquet describes the last one, and
     `partial-<split>` for a split that is cut. `parts` has the release's own word for each split.
     """
 

@@ -1,4 +1,4 @@
-"""Tools for a corpus' `simulate.py`: planned files, sources of randomness, shares, JSON texts.
+"""Tools for a corpus's `simulate.py`: planned files, sources of randomness, shares, JSON texts.
 
 Each file depends only on its plan and the seed, so that any number of processes writes the same bytes.
 `pipelines.ingestion.simulating` writes the files.
@@ -20,7 +20,7 @@ from dialogue_warehouse import corpora
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """One file that a corpus' simulator will write; it must be picklable."""
+    """One file that a corpus's simulator will write; it must be picklable."""
 
     path: str
     weight: int
@@ -30,7 +30,7 @@ class PlannedFile:
 
 
 class Simulator(Protocol):
-    """The functions that a corpus' `simulate.py` must have."""
+    """The functions that a corpus's `simulate.py` must have."""
 
     def plan(self, scale: float) -> list[PlannedFile]:
         """Return all files of the release at this scale."""

@@ -125,7 +125,7 @@ def _in_file(path: Path, corpus_id: str, alone: dict[str, str], clone: Path) -> 
 
 
 def _facts(corpus_id: str, clone: Path) -> Iterator[LeftOver]:
-    """Yield the facts of the publication that another corpus has too, and its files' addresses and checksums."""
+    """Yield the facts of the publication that another corpus has too, and its files' URLs and checksums."""
 
     def facts(folder: Path, name: str) -> dict[str, str]:
         path = folder / starting.PLACES[0].format(name) / "source.toml"

@@ -104,7 +104,7 @@ class Corpus:
     text_kind: str
     """The kind of a text of the corpus: a `dialogue`, or a single `question`."""
     goal_kind: str
-    """The goal of the corpus' dialogues, one of GOAL_KINDS."""
+    """The goal of the corpus's dialogues, one of GOAL_KINDS."""
     files: tuple[SourceFile, ...]
     entities: tuple[Entity, ...]
     folder: Path = field(repr=False)

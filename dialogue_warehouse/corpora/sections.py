@@ -13,7 +13,7 @@ from dialogue_warehouse.corpora.release import Corpus
 
 
 def file_of(corpus: Corpus, name: str, usual: Path | None = None) -> Path:
-    """Return the corpus' own file, or else the usual one. Raises CorpusError if there is neither."""
+    """Return the corpus's own file, or else the default one. Raises CorpusError if there is neither."""
     path = corpus.folder / name
     if path.is_file():
         return path

@@ -102,13 +102,13 @@ def model_of(name: str, entity: str, clone: Path = CLONE) -> str:
 
 def _refuse_name(name: str, clone: Path) -> None:
     if keyword.iskeyword(name):
-        raise InputError(f"'{name}' cannot be the name of a corpus: it is a word of Python, choose another one")
+        raise InputError(f"'{name}' cannot be the name of a corpus: it is a keyword of Python, choose another one")
     if not NAME.fullmatch(name):
         raise InputError(
             f"'{name}' cannot be the name of a corpus: use 2 to 30 lower-case letters and digits, a letter first"
         )
     if name in RESERVED_NAMES or name == SMALLEST or (clone / f"dialogue_warehouse/corpora/{name}.py").exists():
-        raise InputError(f"'{name}' cannot be the name of a corpus: the project uses this word, choose another one")
+        raise InputError(f"'{name}' cannot be the name of a corpus: the project uses this name, choose another one")
     if (clone / f"dialogue_warehouse/corpora/{name}").exists():
         raise InputError(f"{name}: the corpus exists already")
 

@@ -40,10 +40,10 @@ from dialogue_warehouse.paths import CLONE
 MARTS = CLONE / "expectations" / "marts.toml"
 
 UNEXPECTED_ROWS = "expect_no_unexpected_rows"
-"""Our own expectation type, for SQL; `expectations.validation` defines it. Its only argument is the query."""
+"""This project's expectation type for SQL; `expectations.validation` defines it. Its only argument is the query."""
 
 QUERY_ROWS = "expect_query_rows"
-"""Our own expectation type, for SQL: the query returns exactly these rows. Its arguments are the query and the rows."""
+"""This project's expectation type for a query that returns these rows. Its arguments are the query and the rows."""
 
 DEFECT = "defect:"
 """The prefix of the id of a defect's guard."""
@@ -67,7 +67,7 @@ class Expectation:
     type: str
     kwargs: dict[str, Any]
     severity: Severity
-    """critical: our code is wrong, and nothing is published; warning: the publication is wrong."""
+    """critical: the code of this project is wrong, and nothing is published; warning: the publication is wrong."""
     description: str
     """A sentence that says what must hold."""
     why: str

@@ -109,7 +109,7 @@ def plain(text: object) -> Markup:
 
 
 def _link(address: str | None) -> Markup:
-    """Return an address as a link; anything else as text."""
+    """Return a URL as a link; anything else as text."""
     if address and ADDRESS.fullmatch(address):
         return Markup(f"<{address}>")  # noqa: S704 it has no mark of HTML
     return plain(address or "none stated")

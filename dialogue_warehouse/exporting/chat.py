@@ -1,6 +1,6 @@
 """Chat messages with tools, as JSON Lines: one example per line, written by DuckDB in batches of dialogues.
 
-`messages.sql` of a corpus, or the usual one beside this module, says how its dialogues become messages. Its part
+`messages.sql` of a corpus, or the default one beside this module, says how its dialogues become messages. Its part
 `messages` returns what is said and called, its part `tools`, which not every corpus has, the tools of each dialogue.
 If many dialogues have the same tools, a part `tool_sets` says so, and the tools of one of them are those of all:
 
@@ -38,7 +38,6 @@ from dialogue_warehouse.reading.selection import Dialogue
 MESSAGES_SQL = "messages.sql"
 USUAL = Path(__file__).with_name(MESSAGES_SQL)
 """The messages of a corpus that has no such file: what user and system say."""
-SUFFIX = ".jsonl"
 PROFILES = ("faithful", "alternating")
 ARGUMENTS = ("object", "string")
 TARGETS = ("weight", "train")
@@ -92,7 +91,7 @@ def write(
     options: ChatOptions,
     update: Callable[[str], None],
 ) -> dict[Path, dict[str, int]]:
-    """Write the examples of a corpus' dialogues to a file, in their order, and return its path with counts.
+    """Write the examples of a corpus's dialogues to a file, in their order, and return its path with counts.
 
     `con` is a connection of `open_core`, with the table `exported` of the loss ledger, to which the parts of examples
     are added. Raises CorpusError if the SQL of the corpus is wrong.
@@ -160,7 +159,7 @@ def write_parts(
 
 
 def _batches(dialogues: Sequence[Dialogue]) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues in groups with about as many turns: an even number, because two are written at a time.
+    """Yield the dialogues in groups of about equal size: an even number of groups, because two are written at a time.
 
     Dialogues with few turns are one group.
     """

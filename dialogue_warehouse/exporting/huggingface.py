@@ -51,7 +51,7 @@ def write(
     options: HuggingFaceOptions,
     update: Callable[[str], None],
 ) -> dict[Path, dict[str, int]]:
-    """Write the examples of a corpus' dialogues as Parquet, in their order, and return each path with counts.
+    """Write the examples of a corpus's dialogues as Parquet, in their order, and return each path with counts.
 
     Each batch is a file beside `path`. The folder of the config with text gets a file with the same name, and the same
     examples.

@@ -1,4 +1,4 @@
-"""The loss ledger of an export: the fate of every value of core.
+"""The loss ledger of an export: which values of core the export keeps, and which it loses.
 
 A file of the corpus declares which columns of core are in its examples, where, and why the others are not:
 `messages.toml` for chat messages, `preferences.toml` for preferences. The ledger counts each declaration on the rows of
@@ -87,9 +87,9 @@ class Table(Struct, forbid_unknown_fields=True):
 
 
 def declared(corpus: Corpus, name: str) -> tuple[str, dict[str, Table]]:
-    """Return the usual reason, and the declared tables. Raises CorpusError if the file is wrong.
+    """Return the default reason, and the declared tables. Raises CorpusError if the file is wrong.
 
-    A corpus without the file has the usual one of this folder.
+    A corpus without the file has the default one of this folder.
     """
     place = f"{corpus.corpus_id}/{name}"
     try:
@@ -102,10 +102,10 @@ def declared(corpus: Corpus, name: str) -> tuple[str, dict[str, Table]]:
 
 
 def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_TOML) -> list[dict[str, Any]]:
-    """Return each table of core that has rows of a corpus, with the fate of the values of each column.
+    """Return each table of core that has rows of a corpus, with the counts of its columns.
 
     `name` is the file of the declarations. `con` is a connection of `open_core`, and `exported` has
-    the parts of the corpus' examples.
+    the parts of the corpus's examples.
     """
     why, tables = declared(corpus, name)
     columns: dict[str, list[str]] = {}
@@ -207,17 +207,17 @@ def _own_rows(table: str, names: list[str]) -> str:
 
 
 def _can_be_in_source(name: str, names: list[str]) -> bool:
-    """Tell if the values of a column can be in `source` of an example."""
+    """Return whether the values of a column can be in `source` of an example."""
     return "dialogue_key" in names and (name in IN_SOURCE or name == "turn_key")
 
 
 def _is_in_source(name: str, names: list[str], state: Mapping[str, bool]) -> bool:
-    """Tell if the values of a column are in `source` of an example, for rows in this state."""
+    """Return whether the values of a column are in `source` of an example, for rows in this state."""
     return _can_be_in_source(name, names) and state["is_reached"] and (name != "turn_key" or state["has_turn"])
 
 
 def _fate(state: Mapping[str, bool], numbers: list[int], is_in_source: bool) -> str:
-    """Return the fate of the values of a column, which the declarations with these numbers keep, in rows of a state."""
+    """Return what is kept of the values of a column in rows of a state, by the declarations with these numbers."""
     if is_in_source or any(state.get(f"whole_{number}", state[f"kept_{number}"]) for number in numbers):
         return "kept"
     if any(state[f"kept_{number}"] for number in numbers):

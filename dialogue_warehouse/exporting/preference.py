@@ -7,8 +7,8 @@
   votes, is_chosen. An option without an answer, such as "none of these", has the content NULL.
 
 `batch` has the keys of the requested dialogues. A blank answer, and an option without one, is in no example. A pair is
-a chosen answer and one with fewer votes and another text; two answers with as many votes are a tie and no pair. Each
-answer is also an example alone, with the label true if it is chosen.
+a chosen answer and one with fewer votes and another text; two answers with the same number of votes are a tie, not a
+pair. Each answer is also an example alone, with the label true if it is chosen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _write(
     options: PreferenceOptions,
     update: Callable[[str], None],
 ) -> dict[Path, dict[str, int]]:
-    """Write the examples of a kind of a corpus' dialogues to a file, in their order, and return its path with counts.
+    """Write the examples of a kind of a corpus's dialogues to a file, in their order, and return its path with counts.
 
     `con` has core as its default schema, and the table `exported` of the loss ledger, to which the parts of examples
     are added. Raises CorpusError if the SQL of the corpus is wrong.

@@ -36,7 +36,7 @@ Write = Callable[
     [duckdb.DuckDBPyConnection, Corpus, Sequence[Dialogue], Path, Any, Callable[[str], None]],
     Mapping[Path, Mapping[str, int]],
 ]
-"""Writes examples of a corpus' dialogues to a file, or to parts of it, and returns the counts of each."""
+"""Writes examples of a corpus's dialogues to a file, or to parts of it, and returns the counts of each."""
 Describe = Callable[[duckdb.DuckDBPyConnection, Path, Sequence[str], dict[str, Any], Selection], None]
 """Writes a page beside the written files, as `card.write` does."""
 

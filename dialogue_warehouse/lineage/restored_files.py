@@ -153,7 +153,7 @@ ABSENT: Final = Absent.ABSENT
 EXCEPTION_FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list": [], "empty_object": {}}
 """The values of the forms in source_exceptions: the file has this value, while core's columns have another or none.
 
-`absent` marks a key that a corpus' restore.sql always writes and that a record of the file leaves out."""
+`absent` marks a key that a corpus's restore.sql always writes and that a record of the file leaves out."""
 
 
 def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Iterator[Record]:

@@ -1,6 +1,6 @@
 """Restoration: each upstream file is rebuilt, as JSON, from core tables alone.
 
-A corpus' `restore.sql` has one query per entity, which returns the file, place and JSON of each record. The parts that
+A corpus's `restore.sql` has one query per entity, which returns the file, place and JSON of each record. The parts that
 the columns cannot express are put back last, in this order: forms from `source_exceptions`, keys from `source_extras`,
 whole records from `source_quarantine`. Memory holds two batches of files. No raw Parquet and no source is read.
 """

@@ -193,7 +193,7 @@ def _pairs(
 
 
 def _are_equal(decoder: msgspec.json.Decoder, expected: bytes, found: bytes) -> bool:
-    """Tell if two records are equal by the schema, or as plain JSON if the schema rejects one of them."""
+    """Return whether two records are equal by the schema, or as plain JSON if the schema rejects one of them."""
     if expected == found:
         return True
     try:

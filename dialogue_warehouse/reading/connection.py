@@ -99,7 +99,7 @@ def _open(
 
 def _add_scores(con: Connection, file: Path) -> None:
     if not file.is_file():
-        raise QueryError(f"{file}: there is no such file of results; `score --to {file}` makes one")
+        raise QueryError(f"{file}: there is no such file of results; `score --to {file}` writes one")
     try:
         con.execute(f"attach {literal(file)} as scores (type duckdb, read_only)")
     except duckdb.Error as error:

@@ -83,7 +83,7 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError |
 
 
 def _is_suspicious(error: Exception) -> bool:
-    """Tell if DuckDB raised the error about data that it reads, or if our code does not expect the error."""
+    """Return whether damaged data may be the cause: DuckDB raised the error about data, or no code expects it."""
     of_duckdb = [cause for cause in causes(error) if isinstance(cause, duckdb.Error)]
     if of_duckdb:
         return not all(isinstance(cause, OF_THE_QUERY) for cause in of_duckdb)

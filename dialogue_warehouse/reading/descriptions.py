@@ -219,7 +219,7 @@ def dictionary() -> str:
 
 
 def is_current() -> bool:
-    """Tell if the written dictionary is that of the descriptions."""
+    """Return whether the written dictionary is that of the descriptions."""
     return DICTIONARY.read_text(encoding="utf-8") == dictionary()
 
 

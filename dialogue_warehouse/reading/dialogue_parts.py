@@ -369,7 +369,7 @@ def words_of(dialogue: Dialogue) -> GoalWords:
 
 
 def verdict(selection: Selection) -> str | None:
-    """Tell if a selection is the shared item; None if the goal is not to find one."""
+    """Return whether a selection is the shared item; None if the goal is not to find one."""
     return {True: "the shared one", False: "not the shared one", None: None}[selection.is_shared]
 
 

@@ -153,7 +153,7 @@ def _read(con: Connection, name: str, text: str, asked_for: dict[str, Any]) -> l
 
 @contextlib.contextmanager
 def _mapping(number: int) -> Generator[Callable[..., Iterator[Any]]]:
-    """Return a `map` that works in so many threads."""
+    """Return a `map` that works in this number of threads."""
     if number == 1:
         yield map
     else:

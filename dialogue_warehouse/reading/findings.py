@@ -152,7 +152,7 @@ def _nearest(con: Connection, key: str) -> tuple[str, str | None]:
 
 
 def _is_of_dialogue(con: Connection, key: str) -> bool:
-    """Tell if a key is that of a dialogue, or begins with one."""
+    """Return whether a key is that of a dialogue, or begins with one."""
     found = con.execute("select 1 from core.dim_dialogues where dialogue_key = ?", [key_of_dialogue(key)]).fetchone()
     return found is not None
 
@@ -270,7 +270,7 @@ def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | Non
 
 
 def _is_there(con: Connection, table: str, column: str, value: str) -> bool:
-    """Tell if a table has a row with this value."""
+    """Return whether a table has a row with this value."""
     found = is_unicode(value) and con.execute(f"select 1 from {table} where {column} = ?", [value]).fetchone()
     return bool(found)
 

@@ -56,7 +56,7 @@ KINDS = (
 
 
 def is_folder_of_a_warehouse(named: str) -> bool:
-    """Tell if a place can only be the folder of a warehouse, which need not be there yet."""
+    """Return whether a place can only be the folder of a warehouse, which need not be there yet."""
     return not URL.match(named) and not Path(named).is_file() and not _has_tables(Path(named))
 
 
@@ -108,7 +108,7 @@ class Place:
         if self._path.name == "dialogues.duckdb" and WarehousePaths(self._path.parent).pointer.is_file():
             return self._path.parent
         if not is_there:
-            hint = f"; `{command('build', warehouse=self._path)}` makes one" if not self._path.suffix else ""
+            hint = f"; `{command('build', warehouse=self._path)}` builds one" if not self._path.suffix else ""
             raise InputError(f"{self._path}: there is no warehouse{hint}")
         return self._link()
 
@@ -179,7 +179,7 @@ def _identity(path: Path) -> object:
 
 
 def _has_tables(folder: Path) -> bool:
-    """Tell if a folder has Parquet tables: `<schema>/<table>/…`. Raises InputError for a folder that cannot be read."""
+    """Return whether a folder has Parquet tables: `<schema>/<table>/…`. Raises InputError if it cannot be read."""
     try:
         return any(next((folder / schema).glob("*/**/*.parquet"), None) for schema in builds.PUBLISHED_SCHEMAS)
     except OSError as error:

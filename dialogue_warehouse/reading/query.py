@@ -92,7 +92,7 @@ class QueryResult:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The values of `$name` in the query; the command line gives texts."""
     timeout: float | None = None
-    """Seconds before a run is cancelled."""
+    """Seconds before a run is canceled."""
     types: tuple[sqltypes.DuckDBPyType, ...] = ()
     """The types of the columns; empty for an EXPLAIN."""
 
@@ -180,7 +180,7 @@ def run_query(
 
 
 def _is_refused(con: Connection, value: object) -> bool:
-    """Tell if the value of a parameter is none that DuckDB can take, such as a path or a set."""
+    """Return whether the value of a parameter is none that DuckDB can take, such as a path or a set."""
     try:
         con.sql("select $value", params={"value": value})
     except duckdb.Error:
@@ -228,7 +228,7 @@ def _with_place(con: Connection, statement: str, error: duckdb.Error) -> duckdb.
 
 
 def _is_explain(con: Connection, statement: str, text: str) -> bool:
-    """Tell if the statement is an EXPLAIN of a SELECT. Raises QueryError if it is neither that nor a SELECT."""
+    """Return whether the statement is an EXPLAIN of a SELECT. Raises QueryError if it is neither that nor a SELECT."""
     kind = outer = _kind(con, text)
     if outer == "EXPLAIN":
         # EXPLAIN ANALYZE runs the explained statement.

@@ -1,6 +1,6 @@
-"""A selection of dialogues, in the same words for every command that selects.
+"""A selection of dialogues, with the same options for every command that selects.
 
-The words become keys of dialogues inside the sandbox of `connection`, because `--where` is SQL of the user. A command
+The options become keys of dialogues inside the sandbox of `connection`, because `--where` is SQL of the user. A command
 that writes then reads the dialogues with these keys through a second connection, which runs none of the user's SQL.
 """
 
@@ -227,7 +227,7 @@ def _changing(con: Connection, expression: str) -> str | None:
 
 
 def _sampled(dialogues: list[Dialogue], number: int, seed: int) -> list[Dialogue]:
-    """Return so many dialogues, in their order. A larger sample of the same seed contains the smaller one."""
+    """Return this number of dialogues, in their order. A larger sample of the same seed contains the smaller one."""
 
     def place(dialogue: Dialogue) -> bytes:
         return hashlib.sha256(f"{seed}/{dialogue.key}".encode()).digest()

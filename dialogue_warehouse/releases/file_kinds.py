@@ -1,7 +1,7 @@
 """Kinds of files that are found in place of a data file, recognized by their first bytes.
 
 Downloads and clones leave them under the name of the intended file: a Git LFS pointer, a sign-in page, an archive that
-was not unpacked, the error answer of a server.
+was not unpacked, the error response of a server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNREADABLE = {
 LONGEST_TITLE = 60
 """Maximum number of characters that are quoted of a page's title or a server's answer."""
 LONGEST_ANSWER = 4096
-"""Maximum number of bytes of an error answer; a longer file contains data."""
+"""Maximum number of bytes of an error response; a longer file contains data."""
 
 
 class Kind(NamedTuple):
@@ -108,7 +108,7 @@ REFUSAL = re.compile(
     rb"|too many requests|access to \w+ .* restricted.*|invalid username or password|repository not found)\.?\s*",
     re.I,
 )
-"""Answers of servers in plain text, such as `404: Not Found` and `Entry not found`."""
+"""Responses of servers in plain text, such as `404: Not Found` and `Entry not found`."""
 ANSWER_KEYS = re.compile(
     r"messages?|msg|errors?|error_description|status_?(?:code)?|code|details?|reason|title|type|success|documentation_url"
     r"|request_?id|hostid|resource|path|timestamp|url",
@@ -116,7 +116,7 @@ ANSWER_KEYS = re.compile(
 )
 """Keys of a JSON object that describes an error."""
 ANSWERING = ("message", "error", "errors", "detail", "details", "msg", "error_description", "reason", "title")
-"""Keys of which an error answer has at least one, in the order in which they are quoted."""
+"""Keys of which an error response has at least one, in the order in which they are quoted."""
 
 
 def refusal(where: str, kind: Kind) -> str:
@@ -141,7 +141,7 @@ def other_kind(path: str, data: bytes) -> Kind | None:
 
 
 def answer_kind(text: bytes) -> Kind | None:
-    """Recognize the JSON error answer of a server. Call it only for a file that the schema refuses."""
+    """Recognize the JSON error response of a server. Call it only for a file that the schema refuses."""
     if len(text) > LONGEST_ANSWER:
         return None
     try:
@@ -193,7 +193,7 @@ def _markup_kind(head: bytes, name: bytes) -> Kind:
 
 
 def _answer(text: str) -> Kind:
-    return _download(f"the error answer of a server ('{_quotable(text.encode('utf-8', 'replace'))}')")
+    return _download(f"the error response of a server ('{_quotable(text.encode('utf-8', 'replace'))}')")
 
 
 def _quotable(text: bytes) -> str:

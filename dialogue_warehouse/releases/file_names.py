@@ -59,7 +59,7 @@ class ReleaseNames:
         return min(self._candidates(path), key=lambda name: name.rank, default=None)
 
     def is_documentation(self, path: str) -> bool:
-        """Tell if a path is listed as documentation."""
+        """Return whether a path is listed as documentation."""
         if path.rsplit("/", 1)[-1].lower() not in self._documentation_names:
             return False
         return any(rest.lower() in self._documentation for _, rest in self._rests(path))
@@ -126,7 +126,7 @@ class FormNames:
 
 @functools.cache
 def names_of(corpus: Corpus) -> ReleaseNames:
-    """Return the names of a corpus' files in its own form."""
+    """Return the names of a corpus's files in its own form."""
     return ReleaseNames(corpus)
 
 

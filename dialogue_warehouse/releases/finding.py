@@ -269,7 +269,7 @@ def foreign_lines(settings: Settings, ignored: tuple[Ignored, ...]) -> Iterator[
 
 
 def _entries(source: Path) -> list[tuple[str, bool]]:
-    """List the entries of a source as name and `is_folder`, without documentation, system files and our own files."""
+    """List the entries of a source as name and `is_folder`, without documents, system and own files."""
     with os.scandir(source) as found:
         entries = [(entry.name, _is_folder(entry)) for entry in found]
     return [

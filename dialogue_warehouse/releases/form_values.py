@@ -66,7 +66,7 @@ def name_difference(found: Sequence[str], wanted: Sequence[str], place: str) -> 
 
 
 def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Tell if Python reads the same values from both types."""
+    """Return whether Python reads the same values from both types."""
     if pa.types.is_struct(expected) and pa.types.is_struct(found):
         return names_of(found) == names_of(expected) and all(
             is_as_declared(found.field(i).type, expected.field(i).type) for i in range(expected.num_fields)
@@ -79,7 +79,7 @@ def is_as_declared(found: pa.DataType, expected: pa.DataType) -> bool:
 def element_of(of: pa.DataType) -> pa.DataType | None:
     """Return the row type of an object of parallel lists; None for another type.
 
-    Libraries that read data sets treat a list of objects differently: some keep it, some turn it into an object of
+    Libraries that read datasets treat a list of objects differently: some keep it, some turn it into an object of
     lists.
     """
     if pa.types.is_list(of):
@@ -91,14 +91,14 @@ def element_of(of: pa.DataType) -> pa.DataType | None:
 
 
 def has_json(found: pa.DataType) -> bool:
-    """Tell if the type contains a column of JSON."""
+    """Return whether the type contains a column of JSON."""
     if pa.types.is_struct(found):
         return any(has_json(found.field(i).type) for i in range(found.num_fields))
     return has_json(found.value_type) if is_list(found) else is_json(found)
 
 
 def is_json(of: pa.DataType) -> bool:
-    """Tell if the type is Arrow's extension for JSON texts."""
+    """Return whether the type is Arrow's extension for JSON texts."""
     return isinstance(of, pa.BaseExtensionType) and of.extension_name == "arrow.json"
 
 
@@ -112,26 +112,26 @@ def _stored(of: pa.DataType) -> pa.DataType:
 
 
 def is_list(of: pa.DataType) -> bool:
-    """Tell if the type is a list, with offsets of any width; a map is not a list."""
+    """Return whether the type is a list, with offsets of any width; a map is not a list."""
     if pa.types.is_list(of) or pa.types.is_large_list(of) or pa.types.is_fixed_size_list(of):
         return True
     return pa.types.is_list_view(of) or pa.types.is_large_list_view(of)
 
 
 def is_string(of: pa.DataType) -> bool:
-    """Tell if the type is a string, with offsets of any width."""
+    """Return whether the type is a string, with offsets of any width."""
     return pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of)
 
 
 def is_text(of: pa.DataType) -> bool:
-    """Tell if the type holds text, or text as bytes."""
+    """Return whether the type holds text, or text as bytes."""
     if pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of):
         return True
     return is_string(of) or pa.types.is_fixed_size_binary(of)
 
 
 def _may_fit(found: pa.DataType, expected: pa.DataType, is_class: bool) -> bool:
-    """Tell if values of the file's type can possibly have the schema's type; each value is checked later."""
+    """Return whether values of the file's type can possibly have the schema's type; each value is checked later."""
     if pa.types.is_string(expected) or (is_class and is_text(found)):
         return is_text(found)
     is_number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found)

@@ -2,9 +2,9 @@
 
 No record is decoded here; that is `pipelines.ingestion.checking`. A file that is not JSON, or does not have the layout
 of its container, is refused in one line. Other readers fail at half a surrogate pair and at a thousand levels of
-nesting, and keep only one of two equal keys, although JSON's grammar allows all of these. Our own reader splits such
-files, at about 5 MB per second. A file may change while a build reads it: its state is noted first and compared after
-each reading.
+nesting, and keep only one of two equal keys, although JSON's grammar allows all of these. Such files are split
+by a slower reader of this module, at about 5 MB per second. A file may change while a build reads it: its state is
+noted first and compared after each reading.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def write_line(value: str) -> str:
 
 
 def refuse_answer(where: str, text: bytes) -> None:
-    """Raise LandingError for the error answer of a server. Call it only for a file that the schema refuses."""
+    """Raise LandingError for the error response of a server. Call it only for a file that the schema refuses."""
     if kind := answer_kind(text):
         raise LandingError(refusal(where, kind))
 

@@ -38,22 +38,22 @@ class Marker:
 
 
 def is_generated(folder: Path) -> bool:
-    """Tell if the release in this folder was generated."""
+    """Return whether the release in this folder was generated."""
     return (folder / MARKER).exists()
 
 
 def is_in_generated(folder: Path, path: str) -> bool:
-    """Tell if a file below a folder belongs to a generated release: a folder above it has the mark."""
+    """Return whether a file below a folder belongs to a generated release: a folder above it has the mark."""
     return any(is_generated(folder / parent) for parent in PurePosixPath(path).parents)
 
 
 def holds_generated(folder: Path) -> bool:
-    """Tell if a release was generated into this folder, or is being generated."""
+    """Return whether a release was generated into this folder, or is being generated."""
     return is_generated(folder) or (folder / (MARKER + UNFINISHED)).exists()
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Read the mark of a corpus' folder; None for a real release. Raises InputError if it cannot be read."""
+    """Read the mark of a corpus's folder; None for a real release. Raises InputError if it cannot be read."""
     return files.read(folder / MARKER, Marker, "the scale and seed of a generated release", LARGEST_MARKER)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dialogue_warehouse.scoring.measuring import Measuring
 
 MOST_EXACT = 12
-"""Up to so many dialogues that differ, every choice of signs is tried; beyond, the sum's distribution is normal."""
+"""Largest number of differing dialogues for which every choice of signs is tried; beyond, the sum counts as normal."""
 
 BOTH = """
     create or replace temp table units as

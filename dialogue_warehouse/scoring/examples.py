@@ -14,7 +14,7 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership
 
 DIALOGUES = 2
-"""Number of dialogues in an example; more if the metrics count none of so many."""
+"""Number of dialogues in an example; more if the metrics count none of them."""
 
 
 def write_examples(

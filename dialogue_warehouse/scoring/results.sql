@@ -44,9 +44,9 @@ create table if not exists scores.metrics (
 );
 comment on table scores.metrics is 'One row per run, metric, variant and group. Key: these four.';
 comment on column scores.metrics.variant is 'way of comparing texts; NULL where the metric has one only';
-comment on column scores.metrics.value is 'the official number: what is not predicted does not count';
+comment on column scores.metrics.value is 'the official value: what is not predicted does not count';
 comment on column scores.metrics.strict_value is 'what is not predicted counts as wrong';
-comment on column scores.metrics.gold_value is 'the official number of gold itself';
+comment on column scores.metrics.gold_value is 'the official value of the gold annotation';
 comment on column scores.metrics.low is 'lower end of the 95 % confidence interval over dialogues';
 comment on column scores.metrics.high is 'upper end of the same interval';
 comment on column scores.metrics.coverage is 'scored_units / units';

@@ -65,7 +65,7 @@ class Scores:
     """The other predictions of this run, of those that `scores.comparisons` has."""
 
     def is_complete(self) -> bool:
-        """Tell if every unit is predicted, and everything that is predicted counts."""
+        """Return whether every unit is predicted, and everything that is predicted counts."""
         found = self.con.execute(
             "select count(*) from scores.metrics where run_id = ? and scored_units < units", [self.run_id]
         ).fetchall()

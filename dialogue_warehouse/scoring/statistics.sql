@@ -193,7 +193,7 @@ select * from of_sums
 union all
 select * from of_quotients
 
--- The scores with an interval that holds the true one in 95 of 100 samples of so many dialogues.
+-- The scores with an interval that contains the true one in 95 of 100 samples of as many dialogues.
 -- part: scores
 with
 

@@ -1,6 +1,6 @@
 """The server's pages: which function answers which address, and what a browser may keep.
 
-Pages read in threads; queries of users run in processes (`running`). Each page is the state of its address, so that
+Pages read in threads; queries of users run in processes (`running`). Each page is the state of its URL, so that
 Back, reload and a link show the same. A page is kept by the browser until another build is published or the server
 starts again. What many pages need is read when the server starts, and when a build is published.
 """
@@ -79,7 +79,7 @@ class Site:
         self._started = time.time_ns()
 
     def routes(self) -> list[Route]:
-        """Return the addresses and what answers them."""
+        """Return the URLs and what answers them."""
         return [
             Route("/", self.first),
             *(Route(f"/{name}", self.whole) for name in WHOLE),
@@ -171,17 +171,17 @@ class Site:
         return build.kept.get(name, lambda: self._render(build, name, name, {}))
 
     def claims(self, request: Request) -> Response:
-        """Answer with the claims that the address asks for."""
+        """Answer with the claims that the URL asks for."""
         asked = request.query_params
         return self._page(request, "claims.html", lambda build, _: quality.claims(build.reading, asked))
 
     def rules(self, request: Request) -> Response:
-        """Answer with the rules that the address asks for."""
+        """Answer with the rules that the URL asks for."""
         asked = request.query_params
         return self._page(request, "violations.html", lambda build, con: quality.rules(build.reading, con, asked))
 
     def expectations(self, request: Request) -> Response:
-        """Answer with the expectations that the address asks for."""
+        """Answer with the expectations that the URL asks for."""
         asked = request.query_params
         return self._page(request, "expectations.html", lambda build, _: quality.expectations(build.reading, asked))
 
@@ -247,7 +247,7 @@ class Site:
     # Queries of users
 
     async def sql(self, request: Request) -> Response:
-        """Answer with the page of SQL, and the answer to the query of the address."""
+        """Answer with the page of SQL, and the answer to the query of the URL."""
         query = request.query_params.get("query", "")
         elsewhere = is_from_elsewhere(request)
         answer, nonce = None, secrets.token_urlsafe(16)
@@ -330,14 +330,14 @@ class Site:
         return self.message(request, "This page failed", text, 500)
 
     def missing(self, request: Request, error: Exception) -> Response:
-        """Answer an address that has no page."""
+        """Answer a URL that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        text = "There is no page at this address." if status == 404 else "This address only answers GET."
+        text = "There is no page at this URL." if status == 404 else "This URL only answers GET."
         return self.message(request, "No such page", text, status)
 
 
 def _is_kept(request: Request, tag: str) -> bool:
-    """Tell if the browser has this version; a proxy that compresses a page marks its tag as weak with `W/`."""
+    """Return whether the browser has this version; a proxy that compresses a page marks its tag as weak with `W/`."""
     return tag in (kept.strip().removeprefix("W/") for kept in request.headers.get("if-none-match", "").split(","))
 
 

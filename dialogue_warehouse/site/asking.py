@@ -1,4 +1,4 @@
-"""The page of SQL: the query of the address, its answer as a table and a chart, the place of an error."""
+"""The page of SQL: the query of the URL, its answer as a table and a chart, the place of an error."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def words(tables: dict[str, list[str]], keywords: list[str]) -> str:
 
 
 def questions() -> dict[str, str]:
-    """Return the ready questions: their titles and SQL."""
+    """Return the example queries: their titles and SQL."""
     return {f"{_title(path.stem)}?": read_regular(path).decode() for path in example_queries()}
 
 
@@ -94,7 +94,7 @@ def divide_line(query: str, place: tuple[int, str]) -> dict[str, Any] | None:
 
 
 def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str, Any]:
-    """Draw the chart that the address asks for, of the shown rows."""
+    """Draw the chart that the URL asks for, of the shown rows."""
     kind = asked.get("chart", "none")
     others = [name for name in answer.columns if name not in numbers]
     across = asked.get("across") if asked.get("across") in answer.columns else (others or answer.columns)[0]

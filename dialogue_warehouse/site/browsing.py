@@ -1,6 +1,6 @@
-"""The page of a table: what it holds, and its rows with filters and an order that the address has.
+"""The page of a table: what it holds, and its rows with filters and an order that the URL has.
 
-Names of columns in the address are filters; names that begin with `_` belong to the page. What is shown is one query,
+Names of columns in the URL are filters; names that begin with `_` belong to the page. What is shown is one query,
 which the reader can take to the page of SQL or download.
 """
 
@@ -46,7 +46,7 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
 
 
 def address_of_row(table: str, key: str) -> str:
-    """Return the address of the row of a table of core with this key."""
+    """Return the URL of the row of a table of core with this key."""
     column = KEYED_TABLES[table]
     filters: list[tuple[str, object]] = [(column, key)]
     if not column.isidentifier():  # the key of a line is its file and its number
@@ -146,14 +146,14 @@ def _words(field: str, value: str) -> str:
 
 
 def _head(state: Parameters, column: str, by: str, is_falling: bool) -> dict[str, Any]:
-    """Return the address that orders by a column, rising at first, and the present order."""
+    """Return the URL that sorts by a column, ascending at first, and the present order."""
     order = f"-{column}" if by == column and not is_falling else column
     is_sorted = {True: "descending", False: "ascending"}[is_falling] if by == column else None
     return {"address": address("tables", [*without(state, "_order"), ("_order", order)]), "sorted": is_sorted}
 
 
 def _filter(state: Parameters, columns: dict[str, str]) -> Callable[[str, str | None], str | None]:
-    """Return a function that returns the address of only the rows with a value."""
+    """Return a function that returns the URL of only the rows with a value."""
     page = address("tables", state)
 
     def filtered(column: str, value: str | None) -> str | None:

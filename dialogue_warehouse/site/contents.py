@@ -141,7 +141,7 @@ class Conversations(dict[str, dialogue_parts.Dialogue]):
     """The dialogues that have a page, by key."""
 
     def address(self, key: str | None, turn_index: int | None = None) -> str | None:
-        """Return the address of a dialogue's page with a turn, or with the row of a key; None if there is no page."""
+        """Return the URL of a dialogue's page with a turn, or with the row of a key; None if there is no page."""
         segments = (key or "").split("/")
         dialogue = self.get("/".join(segments[:SEGMENTS]))
         if dialogue is None:
@@ -179,7 +179,7 @@ def page_name(key: str) -> str:
 
 
 def is_page_name(name: str) -> bool:
-    """Tell if a file has the name of a dialogue's page."""
+    """Return whether a file has the name of a dialogue's page."""
     return re.fullmatch(r"dialogue-[0-9a-f]{16}\.html", name) is not None
 
 

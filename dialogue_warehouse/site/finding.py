@@ -1,4 +1,4 @@
-"""The page of dialogues: the list that an address asks for, its filters with counts, and the dialogue beside it."""
+"""The page of dialogues: the list that a URL asks for, its filters with counts, and the dialogue beside it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """The state of the page, as its address has it."""
+    """The state of the page, as its URL has it."""
 
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     said: str = ""
@@ -47,7 +47,7 @@ class Wanted:
     """The key of the dialogue with which the open one is compared."""
 
     def parameters(self) -> list[tuple[str, object]]:
-        """Return the parameters of the address."""
+        """Return the parameters of the URL."""
         labels = [(kind, label) for kind in KINDS for label in self.labels.get(kind, ())]
         default = "best" if self.said else "published"
         order = "" if self.order == default else self.order
@@ -61,18 +61,18 @@ class Wanted:
         ]
 
     def address(self, at: str = "", **changes: Any) -> str:
-        """Return the address of the page with these changes."""
+        """Return the URL of the page with these changes."""
         return address("dialogues", replace(self, **changes).parameters(), at)
 
     def toggled(self, kind: str, label: str) -> str:
-        """Return the address with this label added, or without it if it is chosen."""
+        """Return the URL with this label added, or without it if it is chosen."""
         chosen = self.labels.get(kind, ())
         now = tuple(one for one in chosen if one != label) if label in chosen else (*chosen, label)
         return self.address(labels=self.labels | {kind: now}, page=0, key="", against="")
 
 
 def wanted_by(parameters: QueryParams) -> Wanted:
-    """Read the state of the page from its address."""
+    """Read the state of the page from its URL."""
     said = parameters.get("said", "").strip()
     order = parameters.get("order", "")
     default = "best" if said else "published"
@@ -248,7 +248,7 @@ def prepare(build: Build, con: Connection) -> Found:
 
 
 def _rules(dialogue: Dialogue) -> str:
-    """Return the beginning of the address of a rule with its cases in the corpus of a dialogue."""
+    """Return the beginning of the URL of a rule with its cases in the corpus of a dialogue."""
     return address("violations.html", [("corpus", dialogue.corpus_id)]) + "&rule="
 
 

@@ -1,4 +1,4 @@
-"""The door of the server: which requests get in, and the headers of every answer.
+"""Access to the server: which requests are accepted, and the headers of every response.
 
 A page of another site can send requests to a server on this machine, and under a name of its own if that name leads
 here. So the names of the server are checked, a request of another site runs no query, and no other site can show a page
@@ -59,12 +59,12 @@ def name_of(host: str) -> str:
 
 
 def is_from_elsewhere(request: Request) -> bool:
-    """Tell if a link or form of another site made this request."""
+    """Return whether a link or form of another site made this request."""
     return request.headers.get("sec-fetch-site") in ELSEWHERE
 
 
 class Guard:
-    """Refuses requests for other names and from other sites, and adds the headers to every answer."""
+    """Refuses requests for other names and from other sites, and adds the headers to every response."""
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app

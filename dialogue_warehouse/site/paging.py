@@ -1,4 +1,4 @@
-"""Lists in parts, and addresses with parameters."""
+"""Lists in parts, and URLs with parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROWS = 50
 
 
 def address(page: str, parameters: Iterable[tuple[str, object]], at: str = "") -> str:
-    """Return the address of a page with its parameters, without empty ones, and of a place in it.
+    """Return the URL of a page with its parameters, without empty ones, and of a place in it.
 
     The page may have parameters already.
     """
@@ -22,7 +22,7 @@ def address(page: str, parameters: Iterable[tuple[str, object]], at: str = "") -
 
 
 def number(text: str | None) -> int:
-    """Read the number of a part from an address; anything else is the first one."""
+    """Read the number of a part from a URL; anything else is the first one."""
     return int(text) if text and text.isdecimal() and 0 < len(text) < 10 else 1
 
 
@@ -53,7 +53,7 @@ class Paging:
 
 
 def paged(total: int, page: int, to: Callable[[int], str]) -> Paging:
-    """Return the part with this number, or the last one; `to` returns the address of another part."""
+    """Return the part with this number, or the last one; `to` returns the URL of another part."""
     pages = max(1, -(-total // ROWS))
     page = min(max(1, page), pages)
     return Paging(page, pages, total, to(page - 1) if page > 1 else None, to(page + 1) if page < pages else None)

@@ -137,7 +137,7 @@ KINDS = (
     _Kind(
         "tokens",
         "Tokens per utterance",
-        "Share of the utterances of this role in the corpus; tokens are separated by blanks.",
+        "Share of the utterances of this role in the corpus; tokens are separated by spaces.",
         "analytics.length_distribution",
         _histograms("Tokens"),
     ),

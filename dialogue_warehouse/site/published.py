@@ -1,8 +1,8 @@
 """The published build as the server reads it: one open database, a cursor for each reader, and what is kept for it.
 
 A build that is published while the server runs is opened at the next request; readers of the one before keep it until
-they end. Each reader has a time limit, and only some read at the same time: the others get the answer "busy". DuckDB
-would keep all that was ever read in memory, so it may use little of it; a page that needs more is read again, alone.
+they end. Each reader has a time limit, and only some read at the same time: the others get the response "busy". DuckDB
+would keep all that was ever read in memory, so its memory is limited; a page that needs more is read again, alone.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Published:
                 with self._with_more_memory(build, end) as con:
                     return _within(con, end, lambda: make(build, con))
         except StoppedError as error:
-            raise BusyError(f"this page took more than {LIMIT:g} seconds; narrow it, or ask in SQL") from error
+            raise BusyError(f"this page took more than {LIMIT:g} seconds; add filters, or query with SQL") from error
         except InputError:
             raise
         except Exception as error:

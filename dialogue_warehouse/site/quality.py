@@ -42,10 +42,10 @@ CHANGES = """
 
 
 class Links:
-    """The addresses of dialogues: the server has a page for each."""
+    """The URLs of dialogues: the server has a page for each."""
 
     def address(self, key: str | None, turn_index: int | None = None) -> str | None:
-        """Return the address of a dialogue with the row of a key, and its turn in sight."""
+        """Return the URL of a dialogue with the row of a key, and its turn in sight."""
         segments = (key or "").split("/")
         if len(segments) < SEGMENTS:
             return None
@@ -55,7 +55,7 @@ class Links:
 
 
 class Found:
-    """The contents of the report's pages, with other addresses for dialogues."""
+    """The contents of the report's pages, with other URLs for dialogues."""
 
     conversations = Links()
 
@@ -76,7 +76,7 @@ def _has_words(row: Row, words: str) -> bool:
 
 
 def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryParams) -> tuple[list[Row], Paging]:
-    """Return the part of a list that an address asks for."""
+    """Return the part of a list that a URL asks for."""
     shown = paged(
         len(rows), number(parameters.get("page")), lambda other: address(page, [*asked.items(), ("page", other)])
     )
@@ -84,7 +84,7 @@ def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryPa
 
 
 def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
-    """Return the claims that an address asks for. Raises InputError if it names one that does not exist."""
+    """Return the claims that a URL asks for. Raises InputError if it names one that does not exist."""
     asked = _asked(parameters, "corpus", "outcome", "voice", "files", "kind", "document", "search", "claim")
     columns = {
         "corpus": "corpus_id",
@@ -108,7 +108,7 @@ def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 
 def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[str, Any]:
-    """Return the rules that an address asks for, or one rule with a part of its cases.
+    """Return the rules that a URL asks for, or one rule with a part of its cases.
 
     Raises InputError if it names one that does not exist.
     """
@@ -151,7 +151,7 @@ def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
 
 
 def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
-    """Return the expectations that an address asks for."""
+    """Return the expectations that a URL asks for."""
     asked = _asked(parameters, "suite", "result", "severity", "search")
     rows = [
         entry

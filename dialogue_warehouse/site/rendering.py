@@ -75,7 +75,7 @@ def render_page(dialogue: dialogue_parts.Dialogue) -> str:
 def render_fragment(dialogue: dialogue_parts.Dialogue, at: str = "turn", rules: str = "") -> str:
     """Return the dialogue alone as an `article`; it needs the style sheet of `style`.
 
-    `at` is the beginning of the anchors of its turns, and `rules` that of the address of a rule, if rules have one.
+    `at` is the beginning of the anchors of its turns, and `rules` that of the URL of a rule, if rules have one.
     """
     return _environment().get_template("dialogue.html").render(_values(dialogue) | {"at": at, "rules": rules})
 

@@ -177,7 +177,7 @@ class BuildParser(HTMLParser):
 
 
 def is_about(build_id: str, folder: Path) -> bool:
-    """Tell if the report in this folder is about this build, rather than listing it among the earlier ones."""
+    """Return whether the report in this folder is about this build, rather than listing it among the earlier ones."""
     parser = BuildParser()
     try:
         parser.feed(read_regular(folder / "index.html").decode())
@@ -188,7 +188,7 @@ def is_about(build_id: str, folder: Path) -> bool:
 
 @functools.cache
 def templates() -> jinja2.Environment:
-    """Return the templates of the pages. All values are escaped; only http and https addresses become links."""
+    """Return the templates of the pages. All values are escaped; only http and https URLs become links."""
     return rendering.environment(
         TEMPLATES,
         anchor=anchor,
@@ -213,7 +213,7 @@ def templates() -> jinja2.Environment:
 
 
 def shared(found: Any, dbt_docs: str = "") -> dict[str, Any]:
-    """Return what every page needs; `dbt_docs` is the address of dbt's own documentation."""
+    """Return what every page needs; `dbt_docs` is the URL of dbt's own documentation."""
     return {
         "found": found,
         "pages": PAGES,

@@ -54,7 +54,7 @@ class Worker:
         self.build = ready.build
 
     def has_ended(self) -> bool:
-        """Tell if the process has ended before its query came."""
+        """Return whether the process has ended before its query came."""
         return self._out.at_eof()
 
     async def ask(self, question: Question) -> Answer:
@@ -65,7 +65,7 @@ class Worker:
             await self._in.drain()
             line = await self._out.readline()
         if not line:
-            return Answer(error="the query ended without an answer: it may have needed more memory than there is")
+            return Answer(error="the query ended without a result: it may have needed more memory than there is")
         return msgspec.json.decode(line, type=Answer)
 
     async def rest(self) -> AsyncIterator[bytes]:

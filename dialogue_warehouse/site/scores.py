@@ -117,7 +117,7 @@ class Units:
     metric: str
     variant: str | None
     choices: list[str]
-    """The metrics and variants that an address can name."""
+    """The metrics and variants that a URL can name."""
     rows: list[Row]
     paging: Paging
     query: str
@@ -129,7 +129,7 @@ def run_page(run_id: str) -> str:
 
 
 def is_run_page(name: str) -> bool:
-    """Tell if a file has the name of a run's page."""
+    """Return whether a file has the name of a run's page."""
     return re.fullmatch(r"run-[0-9a-f]{16}\.html", name) is not None
 
 

@@ -230,7 +230,7 @@ def describe_file(file: Path) -> PublishedFile:
 
 
 def is_as_published(file: Path, published: PublishedFile) -> bool:
-    """Tell if a file is unchanged since publishing. It is read only if its time, but not its size, differs."""
+    """Return whether a file is unchanged since publishing. It is read only if its time, but not its size, differs."""
     try:
         state = file.stat()
         if not file.is_file() or state.st_size != published.bytes:

@@ -44,9 +44,9 @@ CHECKSUM = re.compile(r"\\?([0-9a-fA-F]{64})(?:[ \t]+\*?(.*))?")
 """A line of `sha256sum`."""
 CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE, HTTPStatus.FORBIDDEN)
-"""Answers to the request of a checksum that mean that there is none. Some stores forbid what is not there."""
+"""Responses to the request of a checksum that mean that there is none. Some stores forbid what is not there."""
 AGAIN = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
-"""Answers below 500 after which another attempt may succeed."""
+"""Responses below 500 after which another attempt may succeed."""
 
 
 UNREACHABLE = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
@@ -90,8 +90,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
     ) -> urllib.request.Request | None:
         """Return the next request."""
-        if not has_host(newurl, ("https",) if req.type == "https" else SCHEMES):
-            raise DownloadError(f"{req.full_url}: leads to an address that is not {req.type}")
+        if not has_host(newurl, allowed := ("https",) if req.type == "https" else SCHEMES):
+            url = without_secrets(req.full_url)
+            raise DownloadError(f"{url}: redirects to a URL that is not {' or '.join(allowed)}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -208,7 +209,7 @@ class _Download:
             with error:
                 if error.code in ABSENT:
                     return None
-            raise DownloadError(f"{without_secrets(url)}: the server answers {error.code}") from error
+            raise DownloadError(f"{without_secrets(url)}: the server responded with {error.code}") from error
         if PAGE.match(text.encode()):
             raise DownloadError(f"{without_secrets(url)}: is a web page, without a checksum of {Path(parts.path).name}")
         lines = [found for line in text.splitlines() if (found := CHECKSUM.fullmatch(line.strip()))]
@@ -222,7 +223,7 @@ class _Download:
             return answer.read(LONGEST_CHECKSUM).decode("utf-8", "replace")
 
     def _is_current(self, state: State, expected: str | None) -> bool:
-        """Tell if the server still has this file. Without a checksum, only the head of its answer is read."""
+        """Return whether the server still has this file. Without a checksum, only the head of its response is read."""
         version = state.version
         if expected is not None or (version.etag is None and version.modified is None):
             return state.sha256 == expected
@@ -238,7 +239,7 @@ class _Download:
             return self._attempt(self._read_on)
         except urllib.error.HTTPError as error:
             with error:
-                raise DownloadError(f"{without_secrets(self._url)}: the server answers {error.code}") from error
+                raise DownloadError(f"{without_secrets(self._url)}: the server responded with {error.code}") from error
 
     def _attempt(self, act: Callable[[], Answer]) -> Answer:
         """Repeat an act until it succeeds. An attempt that brought bytes of the file does not count as failed."""
@@ -299,7 +300,7 @@ class _Download:
                 part.write(piece)
 
     def _open(self, url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-        """Send a request. Raises HTTPError for an answer that stays the same, and CutError for one that may not.
+        """Send a request. Raises HTTPError for a response that stays the same, and CutError for one that may not.
 
         Raises DownloadError if no server has answered yet, and none is there.
         """
@@ -312,7 +313,7 @@ class _Download:
             self._has_answered = True
             if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR or error.code in AGAIN:
                 with error:
-                    raise CutError(f"the server answers {error.code}") from error
+                    raise CutError(f"the server responded with {error.code}") from error
             raise
         except urllib.error.URLError as error:
             reason = getattr(error.reason, "strerror", None) or error.reason

@@ -114,7 +114,7 @@ def _begun(paths: WarehousePaths) -> _Begun | None:
 
 
 def _is_locked(paths: WarehousePaths) -> bool:
-    """Tell if a process holds the lock of the warehouse."""
+    """Return whether a process holds the lock of the warehouse."""
     try:
         with files.locked(os.open(paths.lock, os.O_RDONLY | os.O_NOFOLLOW), fcntl.LOCK_SH, 0.0, 0.0):
             return False
@@ -125,7 +125,7 @@ def _is_locked(paths: WarehousePaths) -> bool:
 
 
 def _is_before(moment: str | None, other: str) -> bool:
-    """Tell if a time is before the second of another one; no if either is unknown. Some times have whole seconds."""
+    """Return whether a time is before the second of another one; False if either is unknown. Some have no fractions."""
     first, second = _moment(moment), _moment(other)
     return first is not None and second is not None and first < second.replace(microsecond=0)
 
@@ -183,7 +183,7 @@ def damage_of(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
 
 
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:
-    """Return a problem if no check of the source has finished for so many hours.
+    """Return a problem if no check of the source has finished for this number of hours.
 
     Before the first check, the hours are counted from the moment at which the folder became a warehouse.
     """

@@ -153,7 +153,7 @@ def changes_since(files: Iterable[Landed], source: Path) -> Iterator[str]:
 
 
 def _holds(path: Path, file: Landed) -> bool:
-    """Tell if the file still has the bytes that were read, regardless of its times."""
+    """Return whether the file still has the bytes that were read, regardless of its times."""
     try:
         return path.stat().st_size == file.bytes and sha256_of(read_regular(path)) == file.sha256
     except OSError:

@@ -28,7 +28,7 @@ FORMAT = 1
 NO_CONTENT = frozenset({"lost+found", ".DS_Store", ".gitkeep", ".gitignore"})
 """Names in a folder that still counts as empty: a file system, a file manager or git created them."""
 OF_DAGSTER = frozenset({"dagster.yaml", "history", "schedules", "storage", "logs", ".telemetry", ".nux"})
-"""Files that Dagster writes into the folder of DAGSTER_HOME before it loads our code."""
+"""Files that Dagster writes into the folder of DAGSTER_HOME before it loads the code of this project."""
 PROJECT, ITS_NAME = "dbt_project/dbt_project.yml", re.compile(r"^name: dialogue_warehouse$", re.MULTILINE)
 """The file beside `warehouse/` in a clone of this project, and the line that identifies it."""
 
@@ -76,7 +76,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
         raise InputError(f"{root}: is not a folder; choose a folder with --warehouse")
     if (foreign := _foreign_entry(paths)) is not None:
         raise InputError(
-            f"{root}: is not empty and is not a warehouse ({foreign} is there); "
+            f"{root}: is not empty and is not a warehouse ({foreign} is in it); "
             "choose an empty or a new folder with --warehouse"
         )
     for link in _links(paths):
@@ -90,7 +90,7 @@ def refuse_foreign(paths: WarehousePaths) -> None:
 
 
 def is_warehouse(paths: WarehousePaths) -> bool:
-    """Tell if a folder is a warehouse of this or an earlier version."""
+    """Return whether a folder is a warehouse of this or an earlier version."""
     with contextlib.suppress(OSError):
         return _is_marked(paths) or (paths.root.is_dir() and _is_of_an_earlier_version(paths, _names(paths)))
     return False
@@ -154,12 +154,12 @@ def _foreign_entry(paths: WarehousePaths) -> str | None:
 
 
 def _is_of_an_earlier_version(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if a version without marks made this folder, or if it came with a clone."""
+    """Return whether a version without marks made this folder, or if it came with a clone."""
     return _has_builds(paths) or _was_begun(paths, names) or _has_downloads(paths, names) or _is_of_a_clone(paths)
 
 
 def _has_builds(paths: WarehousePaths) -> bool:
-    """Tell if a build was published here, or its publication had begun."""
+    """Return whether a build was published here, or its publication had begun."""
     for pointer in (paths.pointer, paths.started_publication):
         with contextlib.suppress(InputError):
             if files.read(pointer, _Pointer, "the name of a build") is not None:
@@ -168,7 +168,7 @@ def _has_builds(paths: WarehousePaths) -> bool:
 
 
 def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if the folder has only the files of an interrupted first build, or of Dagster's page before any build."""
+    """Return whether the folder has only the files of an interrupted first build, or of Dagster before any build."""
     if not _only(names, *paths.places):
         return False
     has_lock = paths.lock.is_file() and paths.lock.stat().st_size == 0
@@ -177,7 +177,7 @@ def _was_begun(paths: WarehousePaths, names: list[str]) -> bool:
 
 
 def _has_downloads(paths: WarehousePaths, names: list[str]) -> bool:
-    """Tell if the folder contains only the default folder of `fetch`."""
+    """Return whether the folder contains only the default folder of `fetch`."""
     if not _only(names, paths.landing) or not paths.landing.is_dir():
         return False
     folders = {folder.name for folder in paths.landing.iterdir()} - NO_CONTENT
@@ -185,7 +185,7 @@ def _has_downloads(paths: WarehousePaths, names: list[str]) -> bool:
 
 
 def _is_of_a_clone(paths: WarehousePaths) -> bool:
-    """Tell if this is the folder `warehouse/` of a clone of this project, which contains documents from the start."""
+    """Return whether this is the folder `warehouse/` of a clone of this project, which contains documents."""
     real = Path(os.path.realpath(paths.root))
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return real.name == "warehouse" and bool(ITS_NAME.search(read_regular(real.parent / PROJECT).decode()))

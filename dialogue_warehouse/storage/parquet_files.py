@@ -67,11 +67,11 @@ class ParquetFiles(fsspec.AbstractFileSystem):
         return OpenFile(self._place(path), path)
 
     def exists(self, path: str, **_: Any) -> bool:
-        """Tell if a file has this name."""
+        """Return whether a file has this name."""
         return path in self._opened or (path in self._later and self._later[path].is_file())
 
     def isfile(self, path: str) -> bool:
-        """Tell if a file has this name."""
+        """Return whether a file has this name."""
         return self.exists(path)
 
     def isdir(self, path: str) -> bool:

@@ -1,6 +1,6 @@
 """Publication of builds: publish, roll back, pin, and repair the state after a killed process.
 
-A process may be killed between any two steps, and other programs may change our files. `mend` runs first in every
+A process may be killed between any two steps, and other programs may change its files. `mend` runs first in every
 build, while the lock is held. Unreadable files are written again, a damaged file is copied from an intact one, and each
 repair is reported in one line.
 """
@@ -58,7 +58,7 @@ def mend(paths: WarehousePaths) -> list[str]:
 
 
 def _remove_folders(paths: WarehousePaths) -> Iterator[str]:
-    """Remove folders at the paths of our files, which would block writing."""
+    """Remove folders at the paths of files of the warehouse, which would block writing."""
     ours = [
         paths.dagster_yaml,
         *(path for path in paths.builds.glob("*.json") if BUILD_ID.fullmatch(path.name.partition(".")[0])),
@@ -151,7 +151,7 @@ def _fall_back(paths: WarehousePaths, build_id: str, damaged: list[Path]) -> Ite
 
 
 def is_whole(paths: WarehousePaths, build_id: str) -> bool:
-    """Tell if a kept build is unchanged since it was published."""
+    """Return whether a kept build is unchanged since it was published."""
     return set(builds.damage(paths, build_id)) <= {paths.published}
 
 

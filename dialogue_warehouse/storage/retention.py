@@ -69,7 +69,7 @@ def publication_number(paths: WarehousePaths, build_id: str) -> int:
 
 
 def is_pinned(paths: WarehousePaths, build_id: str) -> bool:
-    """Tell if a build is pinned."""
+    """Return whether a build is pinned."""
     try:
         return builds.read_manifest(paths, build_id).is_pinned
     except InputError:
@@ -117,7 +117,7 @@ def _built_at(paths: WarehousePaths, build_id: str) -> float:
 
 
 def _is_old(file: Path) -> bool:
-    """Tell if a file or folder is so old that no command can still be writing it."""
+    """Return whether a file or folder is so old that no command can still be writing it."""
     with contextlib.suppress(OSError):
         return time.time() - file.lstat().st_mtime > LONGEST_WRITING
     return False

@@ -212,7 +212,7 @@ def _annotation(found: dialogue_parts.Annotation) -> Text:
 def _state(state: dialogue_parts.State) -> Text:
     text = _plain(f"{state.service}, {state.active_intent}")
     if state.requested_slots:
-        text.append(visible(f", asks for {', '.join(state.requested_slots)}"))
+        text.append(visible(f", requests {', '.join(state.requested_slots)}"))
     return text
 
 

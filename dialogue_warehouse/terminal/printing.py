@@ -121,7 +121,7 @@ class _Rows:
         self.footer = _footer(result, len(self.values), limit)
 
     def is_number(self, position: int) -> bool:
-        """Tell if a column contains numbers."""
+        """Return whether a column contains numbers."""
         value = next((row[position] for row in self.values if row[position] is not None), None)
         return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 

@@ -120,7 +120,7 @@ class Shell:
             case ".tables" | ".schema":
                 results.print_tables(catalogue.list_tables(self.con))
             case ".mode" if argument:
-                raise InputError(".mode takes no word: it turns vertical on or off")
+                raise InputError(".mode takes no argument: it turns vertical on or off")
             case ".mode":
                 self.form = None if self.form == "vertical" else "vertical"
                 print("vertical" if self.form else "vertical only if a table does not fit")
@@ -188,7 +188,7 @@ def _bindings() -> KeyBindings:
 
 
 def is_complete(text: str) -> bool:
-    """Tell if the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
+    """Return whether the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
     text = text.strip()
     return not text or text.endswith(";") or _command(text)[0] is not None
 

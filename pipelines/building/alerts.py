@@ -116,7 +116,7 @@ def _tell_once(
 
 
 def _is_delivered(alert: Alert, settings: Settings) -> bool:
-    """Tell if a message has reached a recipient, or there is no channel."""
+    """Return whether a message has reached a recipient, or there is no channel."""
     channels = [url for url in (settings.alert_webhook, settings.alert_smtp) if url is not None]
     return not alert.undelivered or len(alert.undelivered) < len(channels)
 
@@ -128,7 +128,7 @@ def _record(file: Path, trouble: Trouble) -> None:
 
 
 def _is_ours(paths: WarehousePaths) -> bool:
-    """Tell if the folder is a warehouse. Make it one where that is possible; write nothing into any other folder."""
+    """Return whether the folder is a warehouse. Make it one if possible; write nothing into another folder."""
     with contextlib.suppress(InputError):
         if not ownership.is_warehouse(paths):
             ownership.claim(paths)

@@ -45,7 +45,7 @@ def _post(settings: Settings, text: str) -> None:
         return
     status = transport.post_json(settings.alert_webhook, {"text": text}, SECONDS, MOST_SECONDS)
     if not 200 <= status < 300:
-        raise UnavailableError(f"{host_of(settings.alert_webhook)} answered {status}")
+        raise UnavailableError(f"{host_of(settings.alert_webhook)} responded with {status}")
 
 
 def _mail(settings: Settings, text: str) -> None:

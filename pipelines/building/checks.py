@@ -150,7 +150,7 @@ def refuse_less(source: Source) -> None:
 
 
 def can_fall_back(corpus_id: str, paths: WarehousePaths, settings: Settings) -> bool:
-    """Tell if a corpus is published, so that it can fall back to its published files."""
+    """Return whether a corpus is published, so that it can fall back to its published files."""
     return corpus_id in _published(paths, settings)
 
 
@@ -303,7 +303,7 @@ def _check_form(source: Source, corpora: tuple[Corpus, ...]) -> None:
     if not any(release.files for release in source.releases()):
         parent = settings.source.parent
         if any(form and form.dataset == settings.source.name for form in forms.values()):
-            raise InputError(f"{settings.source}: is the folder of one data set, give --source {parent}")
+            raise InputError(f"{settings.source}: is the folder of one dataset, give --source {parent}")
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
             f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_unread_files(source)}"

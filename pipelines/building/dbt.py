@@ -162,7 +162,7 @@ class Watch:
             raise InterruptedRunError("interrupted")
 
     def end(self, run: Future[Any]) -> None:
-        """End a run, which is the work of another thread: its queries are cancelled, and no further node begins."""
+        """End a run, which is the work of another thread: its queries are canceled, and no further node begins."""
         from dbt.adapters.factory import get_adapter_by_type
 
         if run.done():
@@ -195,7 +195,7 @@ def _hash_of_macros() -> bytes:
 
 
 def _is_parse_with(macros: bytes, parse: Path) -> bool:
-    """Tell if a parse was made with these macros.
+    """Return whether a parse was made with these macros.
 
     After a change of macros and of a model, dbt keeps the configuration that the old macros gave to other models.
     """
@@ -235,7 +235,7 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     for unknown in pieces.unknown_sources(manifest):
         raise ModelError(unknown)
     written = _as_written(manifest)
-    # in one step: Dagster's page, daemon and runs parse at the same time
+    # in one step: Dagster's webserver, daemon and runs parse at the same time
     write_atomically(target / paths.dbt_manifest.name, msgspec.json.encode(written, enc_hook=_text_of))
     return Parsed(manifest, written)
 

@@ -124,7 +124,7 @@ def _between(keys: Sequence[str]) -> str:
 
 
 def _fails(query: str, condition: str, select: Select) -> bool:
-    """Tell if the query fails on the rows that meet a condition."""
+    """Return whether the query fails on the rows that meet a condition."""
     try:
         select(f"select max(hash(made)) from (select * from ({query}) as every where {condition}) as made", 1)
     except duckdb.Error:

@@ -94,7 +94,7 @@ def _published(paths: WarehousePaths, settings: Settings) -> BuildManifest | Non
 
 
 def rolled_back(source: Source) -> bool:
-    """Tell if building now would give the build that was rolled back. Reads every file once."""
+    """Return whether building now would give the build that was rolled back. Reads every file once."""
     pointer = builds.read_pointer(source.paths)
     return pointer is not None and pointer.rolled_back != "" and pointer.rolled_back == of_source(source)
 

@@ -141,7 +141,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
 
 
 def _is_readable(database: Path, settings: Settings) -> bool:
-    """Tell if a database can be opened and compared with; one that cannot was reported with its history."""
+    """Return whether a database can be opened and compared with; one that cannot was reported with its history."""
     try:
         with open_build(database, settings) as con:
             for schema, view in con.execute(

@@ -62,19 +62,19 @@ class Project:
         }
 
     def is_test(self, name: str) -> bool:
-        """Tell if it is a test, singular or generic."""
+        """Return whether it is a test, singular or generic."""
         return self.nodes[name]["resource_type"] == "test"
 
     def is_published(self, name: str) -> bool:
-        """Tell if it makes a table that readers see."""
+        """Return whether it makes a table that readers see."""
         return not self.is_test(name) and self.nodes[name]["schema"] in PUBLISHED_SCHEMAS
 
     def is_ephemeral(self, name: str) -> bool:
-        """Tell if it is a part of the models that read it, and makes nothing itself."""
+        """Return whether it is a part of the models that read it, and makes nothing itself."""
         return self.nodes[name]["config"]["materialized"] == "ephemeral"
 
     def is_scratch(self, name: str) -> bool:
-        """Tell if it makes a table that is thrown away."""
+        """Return whether it makes a table that is thrown away."""
         return not (self.is_test(name) or self.is_ephemeral(name) or self.is_published(name))
 
     def table(self, name: str) -> str:

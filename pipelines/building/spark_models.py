@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ANSI = "spark.sql.ansi.enabled"
 PREFIX = "dialogue_warehouse"
-"""The prefix of our schemas' names on Spark, as in `profiles.yml`."""
+"""The prefix of the schemas' names on Spark, as in `profiles.yml`."""
 THROWN_AWAY = ("staging", "intermediate", "rules")
 NO_FILE = "none"
 """The value of `made_of` where a table has no rows, and so no file."""

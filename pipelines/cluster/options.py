@@ -43,7 +43,7 @@ USUAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.files.maxRecordsPerFile": "2000000",
     "spark.task.maxFailures": "4",
-    # Our tables are small as files, and between two stages, compared with their size in memory. By the small sizes
+    # The tables are small as files, and between two stages, compared with their size in memory. By the small sizes
     # Spark broadcasts whole tables; at scale 1 one of them was too large for a driver of 4 GB.
     "spark.sql.sources.fileCompressionFactor": "20",
     "spark.sql.autoBroadcastJoinThreshold": "1m",
@@ -73,12 +73,12 @@ def session_options(settings: Settings, scratch: Path) -> dict[str, str]:
 
 
 def is_on_one_machine(master: str) -> bool:
-    """Tell if a master is this machine alone."""
+    """Return whether a master is this machine alone."""
     return master.partition("[")[0] in ON_ONE_MACHINE
 
 
 def is_server(master: str) -> bool:
-    """Tell if a master is a running Thrift server, `thrift://HOST:PORT`."""
+    """Return whether a master is a running Thrift server, `thrift://HOST:PORT`."""
     return master.startswith("thrift://")
 
 
@@ -113,7 +113,7 @@ def user_options(text: str | None) -> dict[str, str]:
 
 
 def _is_file(text: str) -> bool:
-    """Tell if this is the path of a file; a list of options can be too long for a path."""
+    """Return whether this is the path of a file; a list of options can be too long for a path."""
     try:
         return Path(text).is_file()
     except OSError:

@@ -23,7 +23,7 @@ DAGSTER_YAML = """\
 # https://docs.dagster.io/deployment/oss/oss-instance-configuration
 telemetry:
   enabled: false
-# The page does not ask users to sign up for anything.
+# The UI does not ask users to sign up for anything.
 nux:
   enabled: false
 # One run at a time works on the warehouse: the next one waits in the queue. If you raise the number of runs because
@@ -53,7 +53,7 @@ retention:
       success: 90
 """
 POSTGRES_URL = "DAGSTER_POSTGRES_URL"
-"""Variable with the address of a PostgreSQL for the history, as postgresql+psycopg2://USER:PASSWORD@HOST/DATABASE.
+"""Variable with the URL of a PostgreSQL for the history, as postgresql+psycopg2://USER:PASSWORD@HOST/DATABASE.
 
 It names the driver: SQLAlchemy 2.1 uses one for `postgresql://` that is not installed.
 """

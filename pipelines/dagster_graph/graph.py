@@ -43,13 +43,13 @@ def refuse_settings(error: InputError) -> Exception:
 
 
 def _is_server() -> bool:
-    """Tell if page or daemon load the definitions, and not a command of a user."""
+    """Return whether webserver or daemon load the definitions, and not a command of a user."""
     context = click.get_current_context(silent=True)
     return context is None or context.command.name == "grpc"
 
 
 def tell_unloaded(error: Exception) -> None:
-    """Send an alert that page or daemon cannot load the graph: until they can, no sensor sends one."""
+    """Send an alert that webserver or daemon cannot load the graph: until they can, no sensor sends one."""
     if _is_server():
         with contextlib.suppress(InputError):  # settings that cannot be used name no recipient either
             settings = Settings.from_environment()

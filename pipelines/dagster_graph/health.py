@@ -1,8 +1,8 @@
-"""Health checks of page and daemon: `python -m pipelines.dagster_graph.health web|daemon`, for compose and systemd.
+"""Health checks of Dagster: `python -m pipelines.dagster_graph.health web|daemon`, for compose and systemd.
 
-A process that answers is not enough: when the graph cannot be loaded, Dagster's page still answers and its daemon still
-lives, but no schedule and no alert works. The check of the page asks it for the graph, that of the daemon for the last
-evaluation of the sensor `runs`; both look at what is published. This module imports no Dagster, so a check is fast.
+A process that responds is not enough: when the graph cannot be loaded, webserver and daemon still run, but no schedule
+and no alert works. The check of the webserver requests the graph from it, that of the daemon reads the time of the
+last evaluation of the sensor `runs`; both check the published build. This module does not import Dagster, to be fast.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, health
 
 PORT = 3000
-"""The default port of Dagster's page."""
+"""The default port of Dagster's webserver."""
 LONGEST_SILENCE = 180
 """Seconds without an evaluation of the sensor `runs`, which is evaluated several times a minute."""
 SECONDS = 20
-"""Seconds in which the page must answer."""
+"""Seconds in which the webserver must respond."""
 LOCATIONS = """
 { workspaceOrError {
   __typename
@@ -40,22 +40,22 @@ class UnhealthyError(Exception):
 
 
 def check_web(port: int) -> None:
-    """Raise UnhealthyError unless the page on this machine answers and has loaded the graph."""
+    """Raise UnhealthyError unless the webserver on this machine responds and has loaded the graph."""
     try:
         with contextlib.closing(http.client.HTTPConnection(HOST, port, timeout=SECONDS)) as page:
             page.request("POST", "/graphql", json.dumps({"query": LOCATIONS}), {"Content-Type": "application/json"})
             found = json.load(page.getresponse())["data"]["workspaceOrError"]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError) as error:
-        raise UnhealthyError(f"Dagster's page on port {port} does not answer: {first_line(error)}") from error
+        raise UnhealthyError(f"Dagster's webserver on port {port} does not respond: {first_line(error)}") from error
     if "locationEntries" not in found:
-        raise UnhealthyError(f"Dagster's page has no graph: {found.get('message')}")
+        raise UnhealthyError(f"Dagster's webserver has no graph: {found.get('message')}")
     for entry in found["locationEntries"]:
         loaded = entry["locationOrLoadError"] or {}
         if loaded.get("__typename") != "RepositoryLocation":
             lines = [line for line in str(loaded.get("message", "it is being loaded")).splitlines() if line.strip()]
             raise UnhealthyError(f"the graph {entry['name']} cannot be loaded: {lines[-1].strip()}")
     if not found["locationEntries"]:
-        raise UnhealthyError("Dagster's page has no graph")
+        raise UnhealthyError("Dagster's webserver has no graph")
 
 
 def check_daemon(paths: WarehousePaths) -> None:
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print one line about the service. Return 0 if it works, else 1."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.dagster_graph.health", description=main.__doc__)
     parser.add_argument("service", choices=("web", "daemon"))
-    parser.add_argument("--port", type=int, default=PORT, help="port of Dagster's page (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=PORT, help="port of Dagster's webserver (default: %(default)s)")
     given = parser.parse_args(arguments)
     try:
         paths = WarehousePaths(Settings.from_environment().warehouse)

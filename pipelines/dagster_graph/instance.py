@@ -1,6 +1,6 @@
 """The kept Dagster instance of a warehouse, in the folder `.dagster`: the history of builds that `dagster dev` shows.
 
-Runs of Dagster's page and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
+Runs of Dagster's webserver and daemon are kept as Dagster keeps them. A build on the command line runs on an ephemeral
 instance and reports its assets and checks to the kept one after it has published: a build that is killed does not
 change the kept instance.
 """
@@ -74,7 +74,7 @@ def hold_run(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def _is_dead(instance: dg.DagsterInstance, record: dg.RunRecord) -> bool:
-    """Tell if the process of a run that has begun is gone."""
+    """Return whether the process of a run that has begun is gone."""
     try:
         descriptor = os.open(_run_file(instance, record.dagster_run.run_id), os.O_RDWR)
     except FileNotFoundError:
@@ -195,12 +195,12 @@ def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
 
 
 def _is_published(event: AssetEvent) -> bool:
-    """Tell if an event is the materialization of the published warehouse."""
+    """Return whether an event is the materialization of the published warehouse."""
     return isinstance(event, dg.AssetMaterialization) and event.asset_key == PUBLISHED
 
 
 def _forget_old_builds(instance: dg.DagsterInstance) -> bool:
-    """Tell if the history of the assets must start again; if so, remove the events that belong to no run.
+    """Return whether the history of the assets must start again; if so, remove the events that belong to no run.
 
     Each asset still shows its last materialization, until it is wiped and reported again.
     """
@@ -233,12 +233,12 @@ def forget_old_runs(instance: dg.DagsterInstance) -> None:
 
 
 def is_own(instance: dg.DagsterInstance, paths: WarehousePaths) -> bool:
-    """Tell if an instance is that of this warehouse, and not one that others keep their runs in too."""
+    """Return whether an instance is that of this warehouse, and not one that others keep their runs in too."""
     return instance.is_persistent and Path(instance.root_directory) == paths.dagster_home
 
 
 def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> None:
-    """Configure the instance of this warehouse and close its dead runs, so that page and daemon can start.
+    """Configure the instance of this warehouse and close its dead runs, so that webserver and daemon can start.
 
     Raises an InputError if the history cannot be opened: its database does not answer, or its settings are wrong.
     """

@@ -31,12 +31,12 @@ POOL = instance.POOL
 
 
 def release_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """Return the policy that a release is downloaded or read by a build within so many days."""
+    """Return the policy that a release is downloaded or read by a build within this number of days."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(days=settings.upstream_days))
 
 
 def check_freshness(settings: Settings) -> dg.FreshnessPolicy:
-    """Return the policy that a check of the source finishes within so many hours."""
+    """Return the policy that a check of the source finishes within this number of hours."""
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.heartbeat_hours))
 
 
@@ -52,7 +52,7 @@ def settings_of_run(refresh: Iterable[str] = ()) -> Settings:
 
 
 class LogReporter(Reporter):
-    """Reporter that writes stages and notices to the log of a run, which Dagster's page shows."""
+    """Reporter that writes stages and notices to the log of a run, which the Dagster UI shows."""
 
     def __init__(self, log: logging.Logger) -> None:
         super().__init__(quiet=True)
@@ -106,7 +106,7 @@ def _reporter(context: dg.InitResourceContext) -> Reporter:
 
 
 def is_part(run: dg.DagsterRun, whole: Sequence[dg.AssetsDefinition], report: dg.AssetsDefinition) -> bool:
-    """Tell if a run makes only a part of the graph: some assets were selected, or it goes on after a failed step.
+    """Return whether a run makes a part of the graph: some assets were selected, or it continues after a failed step.
 
     A run names the selected assets, or the steps, or neither where it makes everything.
     """

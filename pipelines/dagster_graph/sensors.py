@@ -135,7 +135,7 @@ AT_ONCE = 20
 MOST = 100
 """Largest number of ended runs that an evaluation reads."""
 IMPLICIT = "__ASSET_JOB"
-"""Dagster's name for the job of assets that are materialized from its page."""
+"""Dagster's name for the job of assets that are materialized in its UI."""
 INTERRUPTED = dg.DagsterExecutionInterruptedError.__name__
 
 

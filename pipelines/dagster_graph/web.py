@@ -1,4 +1,4 @@
-"""Dagster's page, with a guard against requests that another page makes: `python -m pipelines.dagster_graph.web`.
+"""Dagster's webserver, with a guard against requests that another page makes: `python -m pipelines.dagster_graph.web`.
 
 Dagster's own webserver runs a mutation that comes as GET or as a form, from any origin and for any host. So a page of
 another site, open in the same browser, could launch a run (cross-site request forgery), or read all of it under a name
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names of this machine, under which the page is always served."""
+"""Names of this machine, under which the UI is always served."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods of requests that change nothing, except for a query in the address of `/graphql`."""
+"""Methods of requests that change nothing, except for a query in the URL of `/graphql`."""
 NOT_OF_FORMS = frozenset({"application/json", "application/graphql"})
 """Content types that a browser sends to another site only after it has asked that site."""
 POLICY_VIOLATION = 1008
@@ -47,14 +47,14 @@ POSTGRESQL = {"statement_timeout": 15_000, "pool_recycle": 3600, "max_overflow":
 def refusal(scope: Scope, hosts: Collection[str]) -> str | None:
     """Return the reason to refuse a request or a websocket, None if it is accepted.
 
-    `hosts` are names under which the page is served besides those of this machine, with a port where it is not the
-    usual one.
+    `hosts` are names under which the UI is served besides those of this machine, with a port where it is not the
+    default one.
     """
     headers = Headers(scope=scope)
     host, origins = headers.getlist("host"), headers.getlist("origin")
     names = LOOPBACK | {_name(one) for one in hosts}
     if len(host) != 1 or _name(host[0]) not in names:
-        return "the request names another host than this page has; DIALOGUE_WEB_HOSTS has the names of a proxy"
+        return "the request names another host than this server has; DIALOGUE_WEB_HOSTS has the names of a proxy"
     own = {host[0].lower(), *(one.lower() for one in hosts)}
     if any(_place(origin) not in own for origin in origins):
         return "a page of another site has made this request"
@@ -103,7 +103,7 @@ class Guard:
 
 
 def _unframed(send: Send) -> Send:
-    """Send answers that no other page may show in a frame, where users would click on what they do not see."""
+    """Send responses that no other page may show in a frame, where users would click on what they do not see."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -114,7 +114,7 @@ def _unframed(send: Send) -> Send:
 
 
 def serve(host: str, port: int, has_daemon: bool = False) -> None:
-    """Serve the page of the warehouse in the settings until a signal stops it. Raises InputError for wrong settings."""
+    """Serve the UI for the warehouse in the settings until a signal stops it. Raises InputError for wrong settings."""
     import uvicorn
     from dagster import DagsterInstance
     from dagster._core.workspace.context import WorkspaceProcessContext
@@ -136,7 +136,7 @@ def serve(host: str, port: int, has_daemon: bool = False) -> None:
         instance.optimize_for_webserver(**POSTGRESQL)
         with WorkspaceProcessContext(instance, location, version=__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, live_data_poll_rate=2000)
-            print(f"serving Dagster's page on http://{host}:{port}", flush=True)
+            print(f"serving the Dagster UI on http://{host}:{port}", flush=True)
             uvicorn.run(
                 Guard(app, settings.web_hosts),
                 host=host,
@@ -167,11 +167,11 @@ def _end(number: int, frame: object) -> NoReturn:
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address on which the page is served.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address on which the UI is served.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65_535))
 @click.option("--daemon", "has_daemon", is_flag=True, help="Run Dagster's daemon too, in another process.")
 def main(host: str, port: int, has_daemon: bool) -> None:
-    """Serve Dagster's page for the warehouse of the settings."""
+    """Serve the Dagster UI for the warehouse of the settings."""
     try:
         serve(host, port, has_daemon)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Strict check of a file's records against the corpus' types: each record passes, loses extra keys, or is refused.
+"""Strict check of a file's records against the corpus's types: each record passes, loses extra keys, or is refused.
 
 Nothing that a type does not know is dropped. The value of an extra key, or the whole record, is set aside with its
 place.

@@ -1,7 +1,7 @@
 """Requests by libcurl: their limits, proxies and certificates, and the meaning of their errors.
 
-libcurl limits the headers of an answer and ends a transfer that is slower than LEAST_RATE, whether it sends a body,
-headers, interim answers or nothing. See https://curl.se/libcurl/c/CURLOPT_LOW_SPEED_TIME.html. Certificates are those
+libcurl limits the headers of a response and ends a transfer that is slower than LEAST_RATE, whether it sends a body,
+headers, interim responses or nothing. See https://curl.se/libcurl/c/CURLOPT_LOW_SPEED_TIME.html. Certificates are those
 that the variables of requests, curl and OpenSSL name; all variables that are set are added up and replace the usual
 ones. No error shows more of a URL than its host.
 """
@@ -29,7 +29,7 @@ CONNECT_SECONDS = 10.0
 LEAST_RATE = 250
 """Smallest rate of a transfer, in bytes a second; a modem is faster."""
 CHUNK = 2**18
-"""Largest number of bytes that are read at once; an attempt that received so many made progress."""
+"""Largest number of bytes that are read at once; an attempt that received this number made progress."""
 ABORT = -1
 """Result of a callback that ends its request."""
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -72,7 +72,7 @@ def perform(
 ) -> None:
     """Make a request with these options of libcurl; a callback may end it by ABORT, or by an error, which is raised.
 
-    A server that sends fewer than LEAST_RATE bytes a second for so many seconds is given up, and so is a request that
+    A server that sends fewer than LEAST_RATE bytes a second for this time is given up, and so is a request that
     takes longer than `most_seconds`. Raises UnavailableError,
     TransientError, and InputError for variables of the environment that cannot be used.
     """
@@ -198,7 +198,7 @@ def _meaning(
         hint = f"; {HINT}" if (of_proxy or of_host) in UNKNOWN_ISSUER else ""
         return UnavailableError(f"the certificate of {owner} is not accepted: {curl.errstr()}{hint}")
     if status >= HTTPStatus.BAD_REQUEST:
-        return TransientError(f"{host} answered {status}")
+        return TransientError(f"{host} responded with {status}")
     if code == pycurl.E_URL_MALFORMAT:
         return UnavailableError(f"{host} is not a valid host")
     if code == pycurl.E_USE_SSL_FAILED:
@@ -214,13 +214,13 @@ def _meaning(
         return TransientError(f"{host} sent fewer than {LEAST_RATE} bytes a second for {seconds:g} s")
     if code in CUT:
         return TransientError(f"{host} cut the connection")
-    return TransientError(f"{host} sent an answer that cannot be used (error {code} of libcurl)")
+    return TransientError(f"{host} sent an invalid response (error {code} of libcurl)")
 
 
 def _reason(curl: pycurl.Curl, code: int) -> str:
     """Return the reason that a connection failed, never in the words of a server."""
     if status := curl.getinfo(pycurl.HTTP_CONNECTCODE):
-        return f"it answered {status}"
+        return f"it responded with {status}"
     if code == pycurl.E_COULDNT_CONNECT and (number := curl.getinfo(pycurl.OS_ERRNO)):
         return os.strerror(number)
     return UNREACHABLE.get(code, "no answer")

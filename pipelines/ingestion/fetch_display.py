@@ -79,7 +79,7 @@ class FetchDisplay:
             self._reporter.line(line, "retry", file=wanted.name, cause=cause, seconds=round(seconds, 3))
 
     def turn_to(self, wanted: Wanted, cause: str, host: str) -> None:
-        """Show that the next address of a file is tried; once for each corpus and cause."""
+        """Show that the next URL of a file is tried; once for each corpus and cause."""
         key = f"{wanted.corpus.corpus_id} {cause} {host}"
         if key not in self._reported:
             self._reported[key] = time.perf_counter()
@@ -163,7 +163,7 @@ def refuse_failures(results: list[Result], mirror: str | None = None) -> None:
 
 
 def notices(results: list[Result]) -> Iterator[str]:
-    """Yield the files that a mirror sent, and the reasons that the addresses before it failed."""
+    """Yield the files that a mirror sent, and the reasons that the URLs before it failed."""
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         if result.failed_before:
@@ -195,7 +195,7 @@ def _by_hand(wanted: list[Wanted]) -> Iterator[str]:
 
 
 def _other_ways(wanted: list[Wanted], mirror: str | None) -> Iterator[str]:
-    """Yield other ways to get files than from the addresses that failed, a line each."""
+    """Yield other ways to get files than from the URLs that failed, a line each."""
     if any(one.is_verifiable for one in wanted):
         yield "a copy from elsewhere works too, at the same path: `build` compares its checksum"
     if mirror:

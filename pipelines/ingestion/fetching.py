@@ -1,6 +1,6 @@
 """Download listed files, several at a time, into the layout that `build` reads, and report what failed.
 
-A file is renamed into place when it is the listed one; no existing file is overwritten. When one address fails, the
+A file is renamed into place when it is the listed one; no existing file is overwritten. When one URL fails, the
 next one is tried. An unfinished download is a `Part`; a file that is not the listed one is kept as `<name>.mismatch`.
 Nothing is printed here: a `FetchDisplay` is called as things happen, from several threads, and each file has its
 `Result`.
@@ -99,7 +99,7 @@ class Downloader:
         return Result(wanted, outcome, size, **facts)
 
     def _download(self, wanted: Wanted) -> Result:
-        """Receive a file from the first of its addresses that has it, and move it into place."""
+        """Receive a file from the first of its URLs that has it, and move it into place."""
         wanted.target.parent.mkdir(parents=True, exist_ok=True)
         part = Part(wanted)
         errors: list[UnavailableError] = []
@@ -121,7 +121,7 @@ class Downloader:
         raise UnavailableError("; ".join(causes), any(error.helps_by_hand for error in errors))
 
     def _receive_and_check(self, wanted: Wanted, url: str, part: Part) -> None:
-        """Receive the listed file from an address. Raises UnavailableError, also for another file."""
+        """Receive the listed file from a URL. Raises UnavailableError, also for another file."""
         for _ in range(self.settings.attempts):
             problem = self._receive_whole(wanted, url, part)
             if problem is None:

@@ -53,7 +53,7 @@ class Lander:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End the processes: tasks that have not begun are cancelled, and an interrupt kills those that run."""
+        """End the processes: tasks that have not begun are canceled, and an interrupt kills those that run."""
         if kind is not None and not issubclass(kind, Exception):
             for child in self._children:
                 child.kill()

@@ -1,6 +1,6 @@
 """Landing: the publisher's bytes become checked, typed, nested Parquet. One file in, one Parquet out.
 
-Each record is decoded strictly with the corpus' msgspec type. Then DuckDB reads the file with the column types derived
+Each record is decoded strictly with the corpus's msgspec type. Then DuckDB reads the file with the column types derived
 from that same type and writes Parquet. Nothing that the type does not know is dropped: an extra key's value goes to
 `extras`, and a record that the type refuses goes to `quarantine`, whole. A file that is not JSON is always refused.
 

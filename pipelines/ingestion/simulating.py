@@ -1,7 +1,7 @@
 """Write generated releases in the publishers' layout, for `dialogue-warehouse simulate` and the embedded sample.
 
-A corpus' `simulate.py` says which files there are (`plan`) and renders each of them (`render`); this module only writes
-them. The content of the generated corpora does not belong here.
+A corpus's `simulate.py` says which files there are (`plan`) and renders each of them (`render`); this module
+only writes them. The content of the generated corpora does not belong here.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
-    """Tell if a simulation writes this file: one of the release, the marker, or an unfinished one."""
+    """Return whether a simulation writes this file: one of the release, the marker, or an unfinished one."""
     name = path.relative_to(folder).as_posix().removesuffix(UNFINISHED)
     if path.is_symlink():
         return False
@@ -103,7 +103,7 @@ def _is_own(path: Path, folder: Path, corpus: Corpus) -> bool:
 
 
 def _is_published(corpus: Corpus, name: str, path: Path) -> bool:
-    """Tell if a file is the publisher's, put in the place of a generated one."""
+    """Return whether a file is the publisher's, put in the place of a generated one."""
     listed = corpus.listed(name)
     if listed is None or not path.is_file() or listed.bytes not in (None, path.stat().st_size):
         return False

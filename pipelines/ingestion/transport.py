@@ -35,7 +35,7 @@ class NotResumableError(Exception):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """Version of the file at an address; a field is None if the server does not say it."""
+    """Version of the file at a URL; a field is None if the server does not say it."""
 
     address: str
     """Hash of the requested URL, which may contain secrets."""
@@ -66,7 +66,7 @@ Begin = Callable[[Head], Sink]
 
 @dataclass
 class Answer:
-    """The status and the headers of the last answer to a request."""
+    """The status and the headers of the last response to a request."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def receive(
 
 
 def post_json(url: str, content: dict[str, Any], seconds: float, most_seconds: float) -> int:
-    """Send JSON to a URL. Return the status of the answer; nothing else of it is read.
+    """Send JSON to a URL. Return the status of the response; nothing else of it is read.
 
     The limits are those of `perform`. Redirects are not followed: the URL may be a secret. Raises UnavailableError and
     TransientError.
@@ -162,11 +162,9 @@ def _followed(url: str, location: str) -> str:
         if not target.isprintable():
             raise ValueError(target)
     except ValueError:
-        raise UnavailableError(f"{host_of(url)} redirects to an address that is not a URL") from None
+        raise UnavailableError(f"{host_of(url)} sends a redirect that is not a valid URL") from None
     if scheme not in ("http", "https"):
-        raise UnavailableError(
-            f"{host_of(url)} redirects to an address of {scheme[:20]}:// and only http and https are followed"
-        )
+        raise UnavailableError(f"{host_of(url)} redirects to {scheme[:20]}:// and only http and https are followed")
     return target
 
 
@@ -195,7 +193,7 @@ def _copy(url: str, begin: Begin, offset: int) -> Head:
 
 
 def _head(answer: Answer, url: str, offset: int) -> Head:
-    """Return what an answer says of its body. Raises NotResumableError."""
+    """Return what a response says of its body. Raises NotResumableError."""
     headers = answer.headers
     is_chunked = "chunked" in headers.get("transfer-encoding", "").lower()
     start, total = 0, headers.get("content-length", "")
@@ -216,7 +214,7 @@ def _head(answer: Answer, url: str, offset: int) -> Head:
 
 
 def _has_body(answer: Answer, offset: int) -> bool:
-    """Tell if the body of an answer is the requested one."""
+    """Return whether the body of a response is the requested one."""
     return answer.status == HTTPStatus.OK or (offset > 0 and answer.status == HTTPStatus.PARTIAL_CONTENT)
 
 
@@ -225,7 +223,7 @@ def _refusal(curl: pycurl.Curl, status: int, host: str, offset: int) -> Exceptio
     if offset and status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         return NotResumableError()
     phrase = next((known.phrase for known in HTTPStatus if known == status), "")
-    cause = f"{host} answered {status} {phrase}".rstrip()
+    cause = f"{host} responded with {status} {phrase}".rstrip()
     if status in AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return TransientError(cause, curl.getinfo(pycurl.RETRY_AFTER))
     return UnavailableError(cause)

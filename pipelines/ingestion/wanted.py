@@ -31,12 +31,12 @@ LARGEST_UNLISTED = 2**28
 
 @dataclass(frozen=True)
 class Wanted:
-    """One listed file: its addresses and its place."""
+    """One listed file: its URLs and its place."""
 
     corpus: Corpus
     file: SourceFile
     urls: tuple[str, ...]
-    """The addresses that have it, in the order in which they are tried."""
+    """The URLs that have it, in the order in which they are tried."""
     target: Path
 
     @property
@@ -110,7 +110,7 @@ class Result:
     host: str | None = None
     """The host that sent it."""
     failed_before: tuple[str, ...] = ()
-    """The reason that each address before it failed."""
+    """The reason that each URL before it failed."""
 
 
 def plan(corpora: tuple[Corpus, ...], to: Path, mirror: str | None = None) -> list[Wanted]:
@@ -155,7 +155,7 @@ class Part:
         self._version_file = self.path.with_name(self.path.name + ".etag")
         self.is_resumable = True
         self.is_glued = False
-        """True if it comes from several answers, which may be parts of different files."""
+        """True if it comes from several responses, which may be parts of different files."""
 
     @property
     def size(self) -> int:
@@ -190,7 +190,7 @@ class Part:
         return size if self.is_glued else 0
 
     def is_continued_by(self, version: Version) -> bool:
-        """Tell if the rest, of this version, may be appended to the bytes that are there."""
+        """Return whether the rest, of this version, may be appended to the bytes that are there."""
         begun, listed = self.version, self.wanted.file.bytes
         if listed is not None and version.total not in (None, listed):
             return False

@@ -1,7 +1,7 @@
 """`make bench-pages`: measure the dashboard's pages, on the server and in a browser, with one client and with several.
 
 `python -m tests.benchmarks.pages WAREHOUSE` starts the command `dashboard`. Each page is opened several times, at
-different addresses where it has them, and never from what a client has kept. The table is written into
+different URLs where it has them, and never from what a client has kept. The table is written into
 `docs/benchmarks.md`. It needs Chromium.
 """
 
@@ -55,7 +55,7 @@ ANSWERED = "an answer to SQL"
 PAUSE = 1.0
 """Seconds that a reader looks at an answer to SQL; meanwhile the server prepares the process of the next query."""
 EMPTY = "no-such-page"
-"""The address of an almost empty page, which shows how long Chromium itself takes."""
+"""The URL of an almost empty page, which shows how long Chromium itself takes."""
 WIDTH, SCHEME = 1280, "light"
 PAGES = {
     **{title: [name] for name, title in MENU},
@@ -72,7 +72,7 @@ PAGES = {
     ANSWERED: [f"sql?query={ANSWER}"],
     "answers to SQL without a pause": [f"sql?query={ANSWER}"],
 }
-"""The addresses of each page; those of the dialogues of each corpus are added."""
+"""The URLs of each page; those of the dialogues of each corpus are added."""
 
 
 @dataclass
@@ -197,7 +197,7 @@ class Crowd:
 
     seconds: list[float] = field(default_factory=list)
     busy: int = 0
-    """Answers that ask a client to come again."""
+    """Responses that ask a client to come again."""
     peak_bytes: int = 0
     """Of the server and its processes; a page of memory that several of them share counts once."""
     resident_bytes: int = 0
@@ -207,7 +207,7 @@ class Crowd:
 def measure_crowd(folder: Path, pages: Sequence[Sequence[str]], clients: int, rounds: int) -> Crowd:
     """Let clients open all pages at the same time, each from another one on, without a pause.
 
-    A page with several addresses is opened at another address by each client.
+    A page with several URLs is opened at another URL by each client.
     """
     found, errors = Crowd(), list[BaseException]()
     with serving(folder) as server:
@@ -248,7 +248,7 @@ def _checked(answer: tuple[int, bytes], page: str) -> bytes:
 
 
 def all_pages(database: Path) -> dict[str, list[str]]:
-    """Return the addresses of every page, with turns of some dialogues of each corpus."""
+    """Return the URLs of every page, with turns of some dialogues of each corpus."""
     with duckdb.connect(str(database), read_only=True) as con:
         keys = con.execute(
             """

@@ -30,7 +30,7 @@ MODES = (MODE, "fuzzy_levenshtein", "exact")
 PLAIN = "plain"
 """The argument that lets this module compute the metrics in plain Python."""
 PART = 4
-"""One of so many dialogues is in the smaller predictions."""
+"""One of every N dialogues is in the smaller predictions; this is N."""
 
 
 def plain(release: Path, predictions: Path, modes: Iterable[str]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def test_every_claim_has_a_twin_and_every_twin_a_claim(corpus_id: str) -> None:
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
-def test_only_claims_about_our_own_columns_have_a_statement(corpus_id: str) -> None:
+def test_only_claims_about_computed_columns_have_a_statement(corpus_id: str) -> None:
     stated = [CLAIMS[corpus_id][claim_id] for claim_id in fixtures.statements(corpus_id)]
     assert [claim.claim_id for claim in stated if claim.quotes_whom != "own_measurement"] == []
 
@@ -154,7 +154,7 @@ def test_claims_notice_an_error_in_a_source_file(builds: Builds, together: Toget
         for claim_id in fixtures.statements(corpus_id)
     ],
 )
-def test_claim_about_our_own_column_notices_a_wrong_row(builds: Builds, corpus_id: str, claim_id: str) -> None:
+def test_claim_about_a_computed_column_notices_a_wrong_row(builds: Builds, corpus_id: str, claim_id: str) -> None:
     made, before = builds(corpus_id)
     after = made.verdicts([claim_id], fixtures.statements(corpus_id)[claim_id])
     assert unnoticed(CLAIMS[corpus_id], before, after, {claim_id: 1}) == {}

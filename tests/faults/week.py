@@ -235,7 +235,7 @@ class Place:
 
 
 def week(place: Place, times: int) -> Outcome:
-    """Play so many ticks, and compare what is seen with what was expected before."""
+    """Play this number of ticks, and compare what is seen with what was expected before."""
     return play(place, plan(place.rng, times))
 
 
@@ -300,7 +300,7 @@ class _Receiver(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def received() -> Generator[tuple[str, list[str]]]:
-    """Serve a webhook while the context lasts; return its address and the texts that it receives."""
+    """Serve a webhook while the context lasts; return its URL and the texts that it receives."""
     messages: list[str] = []
     handler = type("Receiver", (_Receiver,), {"messages": messages})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

@@ -64,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404)
 
     def answer(self, status: int, body: bytes = b"", **headers: object) -> None:
-        """Send a whole answer; `Content_Range` stands for the header Content-Range."""
+        """Send a whole response; `Content_Range` stands for the header Content-Range."""
         self.send_response(status)
         for name, value in ({"Content_Length": len(body)} | headers).items():
             if value is not None:

@@ -1,4 +1,4 @@
-"""Tables of schema `analytics` that the pictures show, counted from the release files without SQL.
+"""Tables of schema `analytics` that the charts show, counted from the release files without SQL.
 
 One function per table, with the same name, returns its rows in any order. It uses the rows that the `recount.py` of
 each corpus's fixtures reads from the files; nothing here imports the project. A share is an exact fraction.
@@ -224,7 +224,7 @@ def _unused(listed: list[str] | None, said: list[str]) -> tuple[int | None, int 
 
 
 def _declared(definition: Record) -> tuple[bool | None, str | None]:
-    """Tell if a slot is categorical (in ABCD: if its values are enumerated), and if it is required."""
+    """Return whether a slot is categorical (in ABCD: if its values are enumerated), and if it is required."""
     is_enumerated = "possible_values" in definition if definition.get("corpus_id") == "abcd" else None
     return definition.get("is_categorical", is_enumerated), definition.get("requirement")
 

@@ -353,7 +353,7 @@ class Drawing:
         return value
 
     def _is_there(self, of: str, field: str, otherwise: bool) -> bool:
-        """Tell if an optional field is present."""
+        """Return whether an optional field is present."""
         if self.chance.random() < self.eagerness:
             if self.shown[of, field, "absent"] < ENOUGH * self.progress and self.chance.random() < 0.3:
                 return False
@@ -363,7 +363,7 @@ class Drawing:
 
 
 def is_taken(entity: Entity, text: bytes) -> bool:
-    """Tell if the schema accepts a record."""
+    """Return whether the schema accepts a record."""
     try:
         msgspec.json.decode(text, type=entity.record)
     except msgspec.DecodeError:

@@ -114,7 +114,7 @@ def shown(kind: inspect.Type, value: Any) -> Iterator[str]:
 
 
 def repeats(items: list[Any]) -> bool:
-    """Tell if an item occurs in a list more than once."""
+    """Return whether an item occurs in a list more than once."""
     return any(item in items[:position] for position, item in enumerate(items))
 
 

@@ -1,4 +1,4 @@
-"""Dagster's webserver and daemon for a warehouse, started like the units of `deploy/`, and the requests of its page."""
+"""Dagster's webserver and daemon for a warehouse, started like the units of `deploy/`, and the requests of its UI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ mutation Launch($params: ExecutionParams!) {
   }
 }
 """
-"""Request that the page sends to launch a run."""
+"""Request that the UI sends to launch a run."""
 PLACE = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__"}
 """Location of this project's graph in Dagster."""
 LEFT_TO_END = 20
@@ -40,7 +40,7 @@ LEFT_TO_END = 20
 
 @dataclass
 class Served:
-    """Page of Dagster that answers, and the daemon that starts launched runs."""
+    """Webserver of Dagster that answers, and the daemon that starts launched runs."""
 
     url: str
     processes: tuple[subprocess.Popen[bytes], ...]
@@ -59,7 +59,7 @@ class Served:
         return reported["data"]
 
     def launch(self, job: str, **selection: Any) -> dict[str, Any]:
-        """Launch a job, or the selected part of it, as the page does."""
+        """Launch a job, or the selected part of it, as the UI does."""
         params = {"selector": PLACE | {"pipelineName": job} | selection, "mode": "default", "runConfigData": {}}
         return self.ask(LAUNCH, params=params)["launchPipelineExecution"]
 

@@ -56,7 +56,7 @@ def total_on(text: str) -> int:
 
 
 def main_of(text: str) -> str:
-    """Return the content of a page, with the addresses of links left out."""
+    """Return the content of a page, with the URLs of links left out."""
     main = re.search(r"<main.*</main>", text, re.DOTALL)[0]
     main = re.sub(r'<a class="out" href="http://127.0.0.1[^>]*>open</a>', "", main)
     return re.sub(r"\s+", " ", re.sub(r"</?a\b[^>]*>", "", main))

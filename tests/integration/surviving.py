@@ -267,7 +267,7 @@ def find(release: Sequence[Drawn], place: Place, failure: Failure) -> list[Drawn
 
 
 def _probe(release: Sequence[Drawn], place: Place, failure: Failure) -> Callable[[], str | None]:
-    """Return the function that tells how a part of the release fails; for a model, it builds only upstream models."""
+    """Return the function that says how a part of the release fails; for a model, it builds only upstream models."""
     if failure.step == "build":
         write(release, place.source)
         node = NODE.search(failure.said)

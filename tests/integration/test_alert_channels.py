@@ -149,21 +149,21 @@ def repeat(first: bytes, again: bytes, pause: float) -> Callable[[socket.socket]
     [
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 2**20, 0.0, [], id="body"),
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\n", b"x", 0.05, [], id="body, dripped"),
-        pytest.param(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 2**20, 0.0, ["answered 500"], id="body of an error"),
+        pytest.param(b"HTTP/1.1 500 No\r\n\r\n", b"x" * 2**20, 0.0, ["responded with 500"], id="body of an error"),
         pytest.param(
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\n\r\n",
             b"x" * 2**20,
             0.0,
-            ["answered 302"],
+            ["responded with 302"],
             id="body of a redirect",
         ),
         pytest.param(
             b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.05, ["sent fewer than 250 bytes a second"], id="headers, dripped"
         ),
         pytest.param(
-            b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, ["sent fewer than 250 bytes a second"], id="interim answers"
+            b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, ["sent fewer than 250 bytes a second"], id="interim responses"
         ),
-        pytest.param(b"", b"x" * 2**16, 0.0, ["sent an answer that cannot be used"], id="no HTTP"),
+        pytest.param(b"", b"x" * 2**16, 0.0, ["sent an invalid response"], id="no HTTP"),
     ],
 )
 def test_webhook_that_answers_without_end_does_not_hold_a_build(
@@ -212,7 +212,7 @@ def test_signal_ends_the_wait_for_a_server(peer: Any) -> None:
 def test_status_of_a_proxy_is_not_that_of_the_webhook(peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     proxy = peer(lambda connection: connection.sendall(b"HTTP/1.1 407 No\r\n\r\n"))
     monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy}")
-    reason = "hooks.invalid cannot be reached through the proxy (it answered 407)"
+    reason = "hooks.invalid cannot be reached through the proxy (it responded with 407)"
     assert undelivered(alert_webhook="https://hooks.invalid/x") == [f"webhook: {reason}"]
 
 
@@ -277,7 +277,7 @@ def test_mail_server_without_encryption_is_not_given_the_password(post: tuple[Po
 
 def test_refusal_of_a_mail_server_is_reported_without_its_text(post: tuple[Post, int]) -> None:
     host = f"127.0.0.1:{post[1]}"
-    assert undelivered(alert_smtp=f"smtp://anna:wrong@{host}") == [f"mail: {host} answered 535"]
+    assert undelivered(alert_smtp=f"smtp://anna:wrong@{host}") == [f"mail: {host} responded with 535"]
 
 
 def test_mail_goes_to_the_other_recipients_when_one_is_refused(post: tuple[Post, int]) -> None:
@@ -310,6 +310,6 @@ def test_certificates_of_a_company_are_trusted_by_webhook_and_mail(
         f"mail: the certificate of {mail_host}",
     ]
     assert all("self-signed certificate (18); SSL_CERT_FILE (or " in place for place in refused)
-    assert trusted == [f"webhook: {host} answered 501", f"mail: {mail_host} answered 554"]
+    assert trusted == [f"webhook: {host} responded with 501", f"mail: {mail_host} responded with 554"]
     unreadable = "SSL_CERT_FILE: /nowhere.pem cannot be read: No such file or directory"
     assert misled == [f"webhook: {unreadable}", f"mail: {unreadable}"]

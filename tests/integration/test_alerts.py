@@ -108,7 +108,7 @@ def test_refusing_server_is_reported_and_fails_no_build(
 ) -> None:
     hook[0].status = status
     alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
-    assert written(paths)[0]["undelivered"] == [f"webhook: {host_of(hook[1])} answered {status}"]
+    assert written(paths)[0]["undelivered"] == [f"webhook: {host_of(hook[1])} responded with {status}"]
 
 
 URLS = [
@@ -157,7 +157,7 @@ def test_redirect_does_not_carry_the_secret_elsewhere(
     hook[0].status = 307
     hook[0].location = f"{web.url}/elsewhere"
     alerts.tell_failure(paths, Settings(warehouse=paths.root, alert_webhook=hook[1]), "x: y")
-    assert written(paths)[0]["undelivered"] == [f"webhook: {host_of(hook[1])} answered 307"]
+    assert written(paths)[0]["undelivered"] == [f"webhook: {host_of(hook[1])} responded with 307"]
     assert web.asked == []
 
 
@@ -279,7 +279,7 @@ def test_recovery_that_reached_no_recipient_is_reported_again(
 
 
 def silent_since(paths: WarehousePaths, hours: float) -> None:
-    """Record a check that finished so many hours ago."""
+    """Record a check that finished this number of hours ago."""
     at = datetime.now(UTC) - timedelta(hours=hours)
     paths.checked.write_text(json.dumps({"at": at.isoformat(timespec="seconds")}))
 

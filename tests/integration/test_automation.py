@@ -49,7 +49,7 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def instance(paths: WarehousePaths) -> Iterator[Any]:
-    """Return Dagster's instance in the warehouse, as page and daemon use it."""
+    """Return Dagster's instance in the warehouse, as webserver and daemon use it."""
     import dagster as dg
 
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:

@@ -94,7 +94,7 @@ def ends_with_the_assistant(example: exported.Example) -> bool:
 
 
 def is_text_or_call(message: dict[str, Any]) -> bool:
-    """Tell if an assistant's message is a text or a call, and not both or neither."""
+    """Return whether an assistant's message is a text or a call, and not both or neither."""
     return message["role"] != "assistant" or bool(message["content"]) != ("tool_calls" in message)
 
 

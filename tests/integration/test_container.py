@@ -190,7 +190,7 @@ def test_image_builds_and_its_health_is_that_of_what_is_published(image: Image) 
     pointer.write_text(pointed)
 
 
-SERVICES = {"web": b"serving Dagster's page", "daemon": b"SensorDaemon - ", "watch": b"published"}
+SERVICES = {"web": b"serving the Dagster UI", "daemon": b"SensorDaemon - ", "watch": b"published"}
 """The services of compose.yaml, and a text that each has printed once it works."""
 LONGEST = 250
 """Seconds for the start of a service on a busy machine, which imports everything for the first time."""

@@ -185,7 +185,7 @@ def test_failures_and_recoveries_are_reported_in_their_order(
 def test_failure_that_cannot_be_reported_is_reported_later(
     paths: WarehousePaths, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, loses: str
 ) -> None:
-    """Dagster's own sensors of run failures go on to the next run when they raise an error."""
+    """Dagster's own sensors of run failures continue with the next run when they raise an error."""
     failing.execute_in_process(instance=instance, raise_on_error=False)
     with monkeypatch.context() as broken_meanwhile:
         if loses == "settings":
@@ -264,7 +264,7 @@ def test_daemon_is_healthy_while_it_evaluates_its_sensor(
     assert capsys.readouterr().err.startswith("error: the daemon has not evaluated the sensor `runs` for ")
 
 
-def test_graph_that_page_and_daemon_cannot_load_sends_an_alert(paths: WarehousePaths) -> None:
+def test_graph_that_webserver_and_daemon_cannot_load_sends_an_alert(paths: WarehousePaths) -> None:
     """A broken file of dbt takes every sensor away; a command of a user prints the error instead."""
     from pipelines.dagster_graph.graph import tell_unloaded
 

@@ -141,7 +141,7 @@ def test_command_says_what_failed_and_what_to_do(web, tmp_path):
     )
     assert "; it is a web page; kept as " in errors[0]
     assert errors[1].strip().startswith("by hand: http")
-    assert errors[2].endswith("answered 404 Not Found")
+    assert errors[2].endswith("responded with 404 Not Found")
     assert errors[3].strip().startswith("by hand: http")
     assert "another form of " in errors[-1]
     assert "Traceback" not in completed.stderr
@@ -187,7 +187,7 @@ def test_real_files_have_the_listed_checksums(web, tmp_path, real_corpora):
     assert all(path.read_bytes() == (real_corpora / path.relative_to(landing)).read_bytes() for path in fetched)
     assert completed.returncode == 1
     assert f"dialogue-warehouse build --source {landing} --warehouse {tmp_path}" in completed.stdout
-    assert f"{web.url.removeprefix('http://')} answered 404 Not Found" in completed.stderr
+    assert f"{web.url.removeprefix('http://')} responded with 404 Not Found" in completed.stderr
     again = run_command(*arguments, DIALOGUE_MIRROR=real_corpora.as_uri())
     assert f"{sum(name.startswith('bbai/') for name in expected)} already there, 1 failed" in again.stderr
     assert "the mirror has no such file" in again.stderr

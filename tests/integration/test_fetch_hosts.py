@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("no_proxy_of_the_machine")
 def test_missing_file_is_not_requested_again(web, tmp_path, code):
     file = listed(web, "a")
     web.faults["/a"] = [status(code)]
-    assert f"answered {code} " in refused(tmp_path, file)
+    assert f"responded with {code} " in refused(tmp_path, file)
     assert len(web.asked) == 1
 
 
@@ -53,7 +53,7 @@ def test_failing_server_is_asked_again(web, tmp_path, code):
 def test_server_that_keeps_failing_is_given_up(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [status(503)] * 9
-    assert "answered 503 Service Unavailable" in refused(tmp_path, file)
+    assert "responded with 503 Service Unavailable" in refused(tmp_path, file)
     assert len(web.asked) == QUICK.attempts
 
 
@@ -72,7 +72,7 @@ def test_long_retry_after_ends_the_download(web, tmp_path, wait, minutes):
         web.faults[f"/{file.path}"] = [status(429, Retry_After=wait)]
     results = run(tmp_path, *files, settings=replace(QUICK, jobs=1))
     (cause,) = {result.cause for result in results}
-    assert re.search(rf" answered 429 Too Many Requests and asks to wait for {minutes} minutes$", cause)
+    assert re.search(rf" responded with 429 Too Many Requests and asks to wait for {minutes} minutes$", cause)
     assert len(web.asked) == 1
 
 
@@ -98,7 +98,7 @@ def test_silent_server_times_out_and_is_asked_again(web, tmp_path):
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
-GIVEN_UP = ("sent fewer than 250 bytes a second for 1 s", "sent an answer that cannot be used", "cut the connection")
+GIVEN_UP = ("sent fewer than 250 bytes a second for 1 s", "sent an invalid response", "cut the connection")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ GIVEN_UP = ("sent fewer than 250 bytes a second for 1 s", "sent an answer that c
         pytest.param(OK, b"X: y\r\n" * 99, 0.0, id="many headers"),
         pytest.param(OK + b"X: ", b"y", 0.1, id="a byte of a header now and then"),
         pytest.param(OK + b"X: ", b"y" * 999, 0.0, id="a long header"),
-        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, id="interim answers"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0, id="interim responses"),
         pytest.param(CHUNKED + b"1\r\na\r\n0\r\n", b"X: y\r\n", 0.0, id="trailers"),
         pytest.param(CHUNKED + b"1;", b"x" * 999, 0.0, id="extension of a chunk"),
         pytest.param(CHUNKED, b"0" * 999, 0.0, id="size of a chunk"),
@@ -142,10 +142,10 @@ def test_endless_redirects_are_not_followed(web, tmp_path):
 @pytest.mark.parametrize(
     ("target", "reported"),
     [
-        ("file:///etc/passwd", "redirects to an address of file:// and only http and https are followed"),
-        ("FTP://127.0.0.1/x", "redirects to an address of ftp:// and only http and https are followed"),
-        ("http://[", "redirects to an address that is not a URL"),
-        ("http://\x1b[2J/", "redirects to an address that is not a URL"),
+        ("file:///etc/passwd", "redirects to file:// and only http and https are followed"),
+        ("FTP://127.0.0.1/x", "redirects to ftp:// and only http and https are followed"),
+        ("http://[", "sends a redirect that is not a valid URL"),
+        ("http://\x1b[2J/", "sends a redirect that is not a valid URL"),
         ("http://127.0.0.1:99999/", "127.0.0.1:99999 is not a valid host"),
     ],
 )
@@ -213,7 +213,7 @@ def test_refusal_of_a_proxy_is_reported(web, tmp_path, monkeypatch):
     monkeypatch.setattr(Handler, "do_CONNECT", refuse, raising=False)
     monkeypatch.setenv("HTTPS_PROXY", web.url)
     cause = refused(tmp_path, SourceFile("a", "https://nowhere.invalid/a"))
-    assert cause == "nowhere.invalid cannot be reached through the proxy (it answered 407)"
+    assert cause == "nowhere.invalid cannot be reached through the proxy (it responded with 407)"
 
 
 def test_proxy_is_not_used_for_excluded_hosts(web, tmp_path, monkeypatch):
@@ -235,7 +235,7 @@ def test_mirror_replaces_the_publisher_and_its_secrets_are_not_printed(web, tmp_
     mirror = web.url.replace("//", "//user:secret@") + "/base?key=secret"
     assert fetched(tmp_path / "good", file, replace(QUICK, mirror=mirror)) == CONTENT
     cause = refused(tmp_path / "bad", replace(file, path="b"), replace(QUICK, mirror=mirror))
-    assert cause == f"{web.url.removeprefix('http://')} answered 404 Not Found"
+    assert cause == f"{web.url.removeprefix('http://')} responded with 404 Not Found"
 
 
 def test_mirror_may_be_a_folder(tmp_path):

@@ -1,4 +1,4 @@
-"""Mirrors: the next address is tried if one fails, and parts of two addresses or two versions are never joined."""
+"""Mirrors: the next URL is tried if one fails, and parts of two URLs or two versions are never joined."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mirror_of(web: Web) -> str:
 
 
 def mirrored(web: Web, path: str = "a", **facts: object) -> SourceFile:
-    """Return a file that the server has twice, at its own address and at that of a mirror."""
+    """Return a file that the server has twice, at its own URL and at that of a mirror."""
     web.files[f"/mirror/{path}"] = CONTENT
     return listed(web, path, **{"mirrors": (f"{mirror_of(web)}/mirror/{path}",)} | facts)
 
@@ -57,17 +57,17 @@ def too_large(handler: Handler, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("faults", "message"),
     [
-        pytest.param([status(404)], "answered 404 Not Found", id="not found"),
-        pytest.param([status(403)], "answered 403 Forbidden", id="forbidden"),
-        pytest.param([status(410)], "answered 410 Gone", id="gone"),
-        pytest.param([status(503)] * 3, "answered 503 Service Unavailable", id="in trouble"),
-        pytest.param([status(429, Retry_After=3600)], "answered 429 Too Many Requests", id="in trouble for long"),
+        pytest.param([status(404)], "responded with 404 Not Found", id="not found"),
+        pytest.param([status(403)], "responded with 403 Forbidden", id="forbidden"),
+        pytest.param([status(410)], "responded with 410 Gone", id="gone"),
+        pytest.param([status(503)] * 3, "responded with 503 Service Unavailable", id="in trouble"),
+        pytest.param([status(429, Retry_After=3600)], "responded with 429 Too Many Requests", id="in trouble for long"),
         pytest.param([stall(3.0)] * 3, "sent fewer than 250 bytes a second for 1 s", id="silent"),
         pytest.param([cut(1000)] * 3, "cut the connection", id="cut off"),
         pytest.param([redirect("/a")] * 6, "redirects more than 5 times", id="redirects in a circle"),
         pytest.param(
             [redirect("ftp://127.0.0.1/a")],
-            "redirects to an address of ftp:// and only http and https are followed",
+            "redirects to ftp:// and only http and https are followed",
             id="other scheme",
         ),
         pytest.param([lambda handler, _: handler.answer(200, OLD)], "expected sha256", id="wrong checksum"),
@@ -94,7 +94,7 @@ def test_mirror_is_used_if_a_host_cannot_be_reached(web: Web, tmp_path, url: str
 
 
 def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, capsys) -> None:
-    """Every failure is reported once per corpus, with the address that is tried next."""
+    """Every failure is reported once per corpus, with the URL that is tried next."""
     files = [replace(mirrored(web, name), url=f"{DEAD}/{name}?key=secret", mirrors=()) for name in ("a", "b/c")]
     files[1] = replace(files[1], mirrors=(f"{web.url}/gone",))
     wanted = wanted_files.plan((replace(corpus(*files), mirrors=(f"{web.url}/mirror/",)),), tmp_path)
@@ -107,7 +107,7 @@ def test_mirrors_of_the_corpus_come_after_those_of_the_file(web: Web, tmp_path, 
     message = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mirror")]
     assert message == [
         f"mirror   demo/a: {dead} cannot be reached (Connection refused); trying {host}",
-        f"mirror   demo/b/c: {host} answered 404 Not Found; trying {host}",
+        f"mirror   demo/b/c: {host} responded with 404 Not Found; trying {host}",
     ]
 
 
@@ -119,7 +119,8 @@ def test_all_addresses_that_failed_are_listed_with_other_ways(web: Web, tmp_path
         refuse_failures(results)
     first, *others = str(raised.value).splitlines()
     host, dead = web.url.removeprefix("http://"), DEAD.removeprefix("http://")
-    causes = f"{dead} cannot be reached (Connection refused); {host} answered 404 Not Found; {host} sent another file"
+    refused = f"{dead} cannot be reached (Connection refused)"
+    causes = f"{refused}; {host} responded with 404 Not Found; {host} sent another file"
     assert first.startswith(f"demo/a: {causes} than the listed one: expected {len(CONTENT):,} bytes, observed 19")
     assert "secret" not in str(raised.value)
     assert [line.split()[0] for line in others] == ["by", "a", "DIALOGUE_MIRROR=URL"]
@@ -144,7 +145,7 @@ def test_part_of_another_file_is_not_continued_at_a_mirror(web: Web, tmp_path) -
 
 
 def test_part_without_checksum_is_not_continued_at_a_mirror(web: Web, tmp_path) -> None:
-    """Both addresses have a validator, even the same one, but different files."""
+    """Both URLs have a validator, even the same one, but different files."""
     file = mirrored(web, bytes=None, sha256=None)
     web.etags = {"/a": '"1"', "/mirror/a": '"1"'}
     web.faults["/a"] = [lambda handler, _: handler.give(OLD, 300_000), status(404)]

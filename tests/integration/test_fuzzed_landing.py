@@ -47,7 +47,7 @@ def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def depends_on_its_reader(value: Any, depth: int = 0) -> bool:
-    """Tell if readers of JSON would return different values for it, or some of them none."""
+    """Return whether readers of JSON would return different values for it, or some of them none."""
     match value:
         case Repeated():
             return True
@@ -149,7 +149,7 @@ def test_no_file_crashes_landing(
 @pytest.mark.parametrize(
     ("reads", "error", "message"),
     [(json.loads, AssertionError, "/0 was landed"), (lambda text: 1 // 0, ZeroDivisionError, "division")],
-    ids=["a value is lost", "an error of our own"],
+    ids=["a value is lost", "an error of this project"],
 )
 def test_violation_of_the_property_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Any, error: type[Exception], message: str

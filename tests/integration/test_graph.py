@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("for
 
 
 def test_parsed_project_is_replaced_in_one_step(tmp_path: Path) -> None:
-    """Regression: page, daemon and runs parse at the same time. One read a half-written file, and its run failed."""
+    """Regression: webserver, daemon and runs parse at the same time. One read a half-written file, and its run failed."""
     paths = WarehousePaths(tmp_path)
     dbt.parse(paths)
     with paths.dbt_manifest.open("rb") as read_before:

@@ -1,4 +1,4 @@
-"""Page, daemon and a run are killed in the middle of a build; the next start closes the run and builds what is due.
+"""Webserver, daemon and a run are killed during a build; the next start closes the run and builds what is due.
 
 A machine that is switched off leaves the run as started, and all runs behind it wait:
 https://github.com/dagster-io/dagster/issues/4319
@@ -32,7 +32,7 @@ def kill_everything(paths: WarehousePaths) -> None:
 
 
 def ended(site: Served, number: int) -> bool:
-    """Tell if there are so many runs, and all of them have ended."""
+    """Return whether this number of runs exists, and all of them have ended."""
     runs = site.runs().values()
     return len(runs) == number and all(run["status"] in ("SUCCESS", "FAILURE", "CANCELED") for run in runs)
 

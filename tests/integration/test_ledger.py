@@ -163,7 +163,7 @@ def large(scale_1: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.Duc
 
 
 def reads_its_table(con: duckdb.DuckDBPyConnection, claim_id: str) -> bool:
-    """Tell if the number changes without the corpus's rows of the table."""
+    """Return whether the number changes without the corpus's rows of the table."""
     claim = CLAIMS[claim_id]
     (table,) = [entry.table for _, entry in read_claims(claim.corpus_id).claims if entry.id == claim_id]
     before = con.execute(claim.query)

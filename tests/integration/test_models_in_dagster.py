@@ -136,7 +136,7 @@ def slow_run(paths: WarehousePaths, ended: list[bool]) -> Callable[[dbt.Watch], 
         manifest.nodes[f"model.dialogue_warehouse.{name}"].raw_code = "{{ config(materialized='table') }}" + SLOW
 
     def run(watch: dbt.Watch) -> models.Outcome:
-        with pytest.raises(dbt.InterruptedRunError):  # else the build would go on, without the corpora of these tables
+        with pytest.raises(dbt.InterruptedRunError):  # else the build would continue without these corpora
             dbt.build(manifest, paths, select=" ".join(names), command="run", watch=watch)
         ended.append(True)
         return models.Outcome([], None)

@@ -1,4 +1,4 @@
-"""No command, build, page or daemon connects to an address outside this machine.
+"""No command, build, webserver or daemon connects to an address outside this machine.
 
 The exception is `fetch`, which downloads from the publishers on purpose. It is run with a mirror in a folder, and once
 without one, to check that its connections are found.
@@ -165,7 +165,7 @@ def test_run_of_dagster_connects_to_nothing_outside(
     assert WarehousePaths(tmp_path / "warehouse").pointer.exists()
 
 
-def test_page_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
+def test_webserver_and_daemon_connect_to_nothing_outside(settings: dict[str, str], tmp_path: Path) -> None:
     """Started as by `make dagster`, with a page and one of its answers."""
     reported = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "dagster"], cwd=CLONE, capture_output=True, text=True, check=True

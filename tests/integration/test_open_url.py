@@ -112,7 +112,7 @@ def test_opened_file_needs_no_server(web: Web, cache: Path) -> None:
 def test_interrupted_download_is_resumed_in_the_next_process(web: Web, cache: Path) -> None:
     half = len(web.files[FILE]) // 2
     web.faults[FILE] += [cut(half), status(503), status(503)]
-    with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb: the server answers 503$"):
+    with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb: the server responded with 503$"):
         dw.open(web.url + FILE)
     web.asked.clear()
     assert count_of(web.url + FILE) == 3
@@ -148,7 +148,7 @@ def test_file_that_changes_during_the_download_is_read_from_its_beginning(
 
 def test_part_that_is_longer_than_the_new_file_is_forgotten(web: Web, cache: Path, tmp_path: Path) -> None:
     web.faults[FILE] += [cut(len(web.files[FILE]) - 1), status(404)]
-    with pytest.raises(dw.DownloadError, match=r"the server answers 404$"):
+    with pytest.raises(dw.DownloadError, match=r"the server responded with 404$"):
         dw.open(web.url + FILE)
     web.files[FILE] = web.files[FILE][:100]
     with pytest.raises(dw.DownloadError, match="differs from its checksum"):
@@ -293,12 +293,12 @@ def test_redirect_is_followed_only_to_the_web(web: Web, cache: Path) -> None:
     web.faults["/here.duckdb"].append(redirect(web.url + FILE))
     assert count_of(f"{web.url}/here.duckdb") == 3
     for target, error in (
-        ("file:///etc/passwd", "the server answers 302"),
-        ("ftp://a/b", "leads to an address that is not"),
+        ("file:///etc/passwd", "the server responded with 302"),
+        ("ftp://a/b", r"^\S+/there\.duckdb\.sha256: redirects to a URL that is not http or https$"),
     ):
         web.faults["/there.duckdb.sha256"].append(redirect(target))
         with pytest.raises(dw.DownloadError, match=error):
-            dw.open(f"{web.url}/there.duckdb")
+            dw.open(f"{web.url}/there.duckdb?key=secret")
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_commands_that_write_elsewhere_take_a_file(cache: Path, sample_folder: P
 
 def test_command_says_in_one_line_why_a_url_cannot_be_opened(web: Web, cache: Path) -> None:
     ended = run("tables", "--warehouse", f"{web.url}/none.duckdb")
-    assert (ended.returncode, ended.stderr) == (1, f"error: {web.url}/none.duckdb: the server answers 404\n")
+    assert (ended.returncode, ended.stderr) == (1, f"error: {web.url}/none.duckdb: the server responded with 404\n")
     ended = run("tables", "--warehouse", "ftp://host/a.duckdb")
     assert (ended.returncode, ended.stderr) == (
         2,

@@ -90,7 +90,7 @@ TURNED = {
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Tell if two values are equal as JSON: 1, 1.0 and true differ. Written independently of the code under test."""
+    """Return whether two values are equal as JSON: 1, 1.0 and true differ. Independent of the code under test."""
     if type(expected) is not type(found):
         return False
     if isinstance(expected, dict):

@@ -404,6 +404,6 @@ def test_wrong_words_in_python_are_named(sample_folder: Path, predictions: Writt
             warehouse.score(CORPORA[0], path, split="test", without_defects="ever")  # ty: ignore[invalid-argument-type]
         scores = warehouse.score(CORPORA[0], path, split=split_of(load_scoring(CORPORA[0])))
         with pytest.raises(
-            dw.InputError, match=r"^there is no number of metric 'luck', group None and variant None; metrics "
+            dw.InputError, match=r"^there is no value of metric 'luck', group None and variant None; metrics "
         ):
             scores.value("luck")

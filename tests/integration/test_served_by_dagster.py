@@ -1,4 +1,4 @@
-"""Dagster's page and daemon: queued runs, a refused part of the graph, other sites, pictures, other builds."""
+"""Dagster's webserver and daemon: queued runs, a refused part of the graph, other sites, pictures, other builds."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def button(text: str, of: str = "document") -> str:
 
 
 def in_sight(element: str) -> str:
-    """Return JavaScript that tells if an element is visible and not covered."""
+    """Return JavaScript that says if an element is visible and not covered."""
     return (
         f"(() => {{ const found = {element}, box = found.getBoundingClientRect(); return found.contains("
         "document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); })()"
@@ -348,7 +348,7 @@ def test_reexecution_from_failure_is_canceled_with_a_reason(site: Served, cancel
     assert not paths.alerts.exists()
 
 
-def test_health_checks_of_page_and_daemon_are_true(
+def test_health_checks_of_webserver_and_daemon_are_true(
     site: Served, launched: tuple[str, str], paths: WarehousePaths
 ) -> None:
     port = site.url.rpartition(":")[2]
@@ -358,7 +358,7 @@ def test_health_checks_of_page_and_daemon_are_true(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         status, line = health(paths, "web", "--port", str(free.getsockname()[1]))
-    assert (status, "does not answer" in line) == (1, True)
+    assert (status, "does not respond" in line) == (1, True)
 
 
 def health(paths: WarehousePaths, *arguments: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""The served pages: content, and every state in the address."""
+"""The served pages: content, and every state in the URL."""
 
 from __future__ import annotations
 

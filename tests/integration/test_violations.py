@@ -34,7 +34,7 @@ CASES = [
     for case in broken.CASES
 ]
 DOCUMENTED = f"(coalesce(split_part(dialogue_key, '/', 2), '') <> '{EXTRA_PART}')"
-"""Tell if a violation is outside the parts that only the defective releases have."""
+"""Return whether a violation is outside the parts that only the defective releases have."""
 FILES = {corpus_id: f"{corpus_id}/{broken.FILE}" for corpus_id, broken in BROKEN.items()}
 PLACES = " ".join(
     f"when source_file_id = '{FILES[corpus_id]}' then {broken.PLACE}" for corpus_id, broken in BROKEN.items()
@@ -211,7 +211,7 @@ def test_detail_is_one_line(con: duckdb.DuckDBPyConnection, awkward_folder: Path
         assert violations(awkward, broken, "rule_id") == []
 
 
-# --- the catalogue ----------------------------------------------------------------------------------------------------
+# --- the catalog ------------------------------------------------------------------------------------------------------
 
 
 def entries(path: Path) -> list[dict[str, Any]]:

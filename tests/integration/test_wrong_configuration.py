@@ -1,4 +1,4 @@
-"""A wrong `dagster.yaml`: `build`, `status`, page and daemon say in one line which file it is and what to do."""
+"""A wrong `dagster.yaml`: `build`, `status`, webserver and daemon say in one line which file it is and what to do."""
 
 from __future__ import annotations
 

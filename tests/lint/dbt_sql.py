@@ -110,7 +110,7 @@ class Project:
         return Finding(name, int(line[1]) if line else 1, 1, "DBT", " ".join(message.split()))
 
     def _is_ours(self, node: ManifestNode) -> bool:
-        """Tell if the node's SQL is written in this project; the SQL of a built-in test is dbt's."""
+        """Return whether the node's SQL is written in this project; the SQL of a built-in test is dbt's."""
         if node.package_name != self.config.project_name or node.language != "sql":
             return False
         return not isinstance(node, GenericTestNode) or f"test_{node.test_metadata.name}" in self.macros.ids

@@ -404,7 +404,7 @@ REASON = re.compile(r"Longer than (\d+) lines: \w+")
 
 
 def is_too_long(text: str, limit: int) -> bool:
-    """Tell if a text has more lines than the limit without giving the reason in its first lines."""
+    """Return whether a text has more lines than the limit without giving the reason in its first lines."""
     reason = REASON.search("\n".join(text.splitlines()[:12]))
     return len(text.splitlines()) > limit and not (reason and int(reason[1]) == limit)
 

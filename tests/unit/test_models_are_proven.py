@@ -34,7 +34,7 @@ class Proof:
     restored: bool = False
 
     def covers(self, place: str, lines: int, room_restores: bool) -> bool:
-        """Tell if a model at this place, with so many lines, does not need a unit test."""
+        """Return whether a model at this place, with this number of lines, does not need a unit test."""
         is_named = any(Path(place).match(pattern) for pattern in self.models)
         return is_named and lines <= self.most_lines and (room_restores or not self.restored)
 
@@ -98,7 +98,7 @@ def restored_models(corpus_id: str) -> frozenset[str]:
 
 
 def proofs_of(place: str, lines: int) -> list[str]:
-    """Return the names of the proofs of the model at a place below models, with so many lines."""
+    """Return the names of the proofs of the model at a place below models, with this number of lines."""
     path = Path(place)
     found = ["unit test"] if path.name in unit_tested() else []
     room_restores = path.name in restored_models(path.parent.name)

@@ -43,7 +43,7 @@ TARGETS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete)
 
 
 def is_private(name: str) -> bool:
-    """Tell if a name has exactly one leading underscore."""
+    """Return whether a name has exactly one leading underscore."""
     return name.startswith("_") and not name.startswith("__") and len(name) > 1
 
 

@@ -138,7 +138,7 @@ def outcomes(template: str, example: Example, arguments: str) -> Iterator[str]:
 
 
 def is_same_if_the_user_begins(template: str, example: Example, rendered: str) -> bool:
-    """Tell if a template takes the first message of the assistant for one of the user."""
+    """Return whether a template takes the first message of the assistant for one of the user."""
     first = next(place for place, message in enumerate(example["messages"]) if message["role"] != "system")
     message = example["messages"][first]
     if message["role"] != "assistant" or calls_of(message):

@@ -10,7 +10,7 @@
 --     this agent is asked
 --   right_alone: of right_questions, the questions whose list names no other agent
 --   most_votes: questions where the agent got at least one vote, and no other option (including `none`) got more
---   most_votes_tied: of most_votes, the questions where another option got as many votes
+--   most_votes_tied: of most_votes, the questions where another option got the same number of votes
 --   votes: number of votes; a worker can choose several answers
 --   commonest_answer: the answer that the agent gives most often; of several, the alphabetically first
 --   commonest_answer_percent: its share of the agent's answers, one decimal: mostly a refusal

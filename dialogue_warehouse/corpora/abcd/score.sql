@@ -80,7 +80,7 @@ select
 from firsts
 
 -- The value of each action that the metrics compare: of the first slot of the action that lists it, or whose token was
--- in the turns before. The processor remembers the last 97 tokens, less those of the action.
+-- in the turns before. The processor keeps the last 97 tokens, less those of the action.
 -- part: labels
 with
 

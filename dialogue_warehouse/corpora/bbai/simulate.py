@@ -231,7 +231,7 @@ class Fillers:
             self.left[agent] -= sum(ballot.votes[agent] > 0 for ballot in cast)
 
     def vote(self, ballot: Ballot, votes: int, limit: int = 2) -> None:
-        """Give so many further votes to an agent that stays within the limit with them."""
+        """Give this number of further votes to an agent that stays within the limit with them."""
         while True:
             agent = self.rng.choices(AGENTS, cum_weights=FILLER_WEIGHTS)[0]
             known = ballot.votes[agent]
@@ -346,7 +346,7 @@ def _question_file(asked: list[tuple[str, str]], cast: list[Ballot], rng: random
 
 
 def _unvoted(cast: list[Ballot], counts: dict[str, int], rng: random.Random) -> set[tuple[int, str]]:
-    """Choose so many questions for each agent on which it has no vote."""
+    """Choose this number of questions for each agent on which it has no vote."""
     chosen = set()
     for agent, count in counts.items():
         unvoted = [index for index, ballot in enumerate(cast) if ballot.votes[agent] == 0]

@@ -180,7 +180,7 @@ def topics(domain: str) -> list[str]:
 
 
 def missed_questions(agent: str, count: int) -> int:
-    """Return how many of so many questions the agent does not understand."""
+    """Return how many of these questions the agent does not understand."""
     return round(MISSES[agent] * count / 1_850)
 
 

@@ -1,6 +1,6 @@
 """Records of the MutualFriends release (`train.json`, `dev.json`, `test.json` of the CodaLab bundle).
 
-Source: the dataset card, the authors' serialiser and data_facts section 3a. The release's constants (start_time is
+Source: the dataset card, the authors' serializer and data_facts section 3a. The release's constants (start_time is
 null, scenario.uuid repeats scenario_uuid) are part of the schema, so that they need not be stored.
 """
 

@@ -37,7 +37,7 @@ class State(Struct, forbid_unknown_fields=True):
     """The belief state of the frame's service, after a user turn."""
 
     active_intent: Annotated[str, note("intent of the service, or NONE")]
-    requested_slots: Annotated[list[str], note("slots the user asks for in this turn")]
+    requested_slots: Annotated[list[str], note("slots the user requests in this turn")]
     slot_values: Annotated[dict[str, list[str]], note("slot -> spoken variants of its value")]
 
 

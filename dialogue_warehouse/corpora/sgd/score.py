@@ -1,8 +1,8 @@
 """Predictions for SGD: what the official script reads, and one frame per line.
 
-The official form is that of the release: user turns have frames with `service`, `state` and perhaps `slots`. The script
-never looks at other keys, nor at frames and slots that gold does not have. So a frame that is wrong is kept with its
-error, and score_problems.sql refuses it if the script would look at it.
+The official form is that of the release: user turns have frames with `service`, `state` and optionally `slots`. The
+script reads no other keys, and no frames or slots that gold does not have. So a frame that is wrong is kept with its
+error, and score_problems.sql refuses it if the script would read it.
 """
 
 from __future__ import annotations

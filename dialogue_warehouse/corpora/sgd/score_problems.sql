@@ -217,7 +217,7 @@ found as (
             when values_placed.given.form = 'text'
                 then 'a value is a text, not a list: only its first letter is compared'
             when values_placed.given.form = 'none' then 'a value has no item: it counts as a wrong value'
-            when not values_placed.given.is_text then 'a value is not a text'
+            when not values_placed.given.is_text then 'a value is not a string'
             else 'a slot has several values: only the first is compared'
         end as problem,
         values_placed.file, record, position, values_placed.dialogue_id, values_placed.turn_index,

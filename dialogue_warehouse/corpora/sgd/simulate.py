@@ -345,7 +345,7 @@ def _joint_turns(split: str, designs: list[Design], scale: float) -> dict[str, i
 
 
 def _can_have(design: Design, oddity: str) -> bool:
-    """Tell if the release's defect can occur in this dialogue."""
+    """Return whether the release's defect can occur in this dialogue."""
     if oddity in ("blank", "newline"):
         return len(design.services) > 1
     used = service(design.services[0])

@@ -1,4 +1,4 @@
-// Opens rows, sorts, filters and searches them, and keeps the filters in the address. Without it every row stays readable.
+// Opens rows, sorts, filters and searches them, and keeps the filters in the URL. Without it every row stays readable.
 "use strict";
 
 function setOpen(button, isOpen) {

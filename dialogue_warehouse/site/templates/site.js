@@ -26,12 +26,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// The address of a page leaves out the empty fields of a form.
+// The URL of a page leaves out the empty fields of a form.
 document.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
 });
 
-// On Back, a browser restores typed text over the text of the address.
+// On Back, a browser restores typed text over the text of the URL.
 window.addEventListener("pageshow", () => {
   if (field) field.value = field.defaultValue;
 });
@@ -40,7 +40,7 @@ const list = document.querySelector(".reading .list");
 const open = list?.querySelector("[data-open]");
 if (open && list.scrollHeight > list.clientHeight) list.scrollTop = open.offsetTop - list.clientHeight / 3;
 
-// A button on each turn copies its address, and one beside the dialogue its key.
+// A button on each turn copies its URL, and one beside the dialogue its key.
 function copying(name, text) {
   const button = document.createElement("button");
   button.type = "button";

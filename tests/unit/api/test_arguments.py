@@ -72,8 +72,8 @@ def test_empty_list_of_corpora_does_not_return_the_rows_of_all(paths, method):
 @pytest.mark.parametrize(
     ("use", "reported"),
     [
-        (lambda warehouse: warehouse.score("sgd", "file", split=["test"]), "split: ['test'] is not a text"),
-        (lambda warehouse: warehouse.score("sgd", "file", fuzzy=["exact"]), "fuzzy: ['exact'] is not a text"),
+        (lambda warehouse: warehouse.score("sgd", "file", split=["test"]), "split: ['test'] is not a string"),
+        (lambda warehouse: warehouse.score("sgd", "file", fuzzy=["exact"]), "fuzzy: ['exact'] is not a string"),
         (lambda warehouse: warehouse.dialogues(sample=1, seed=True), "seed: True is not a number"),
         (lambda warehouse: warehouse.table("\ud800"), r"name: '\ud800' is not valid Unicode text"),
         (lambda warehouse: warehouse.dialogues(corpus=["\ud800"]), r"corpus: '\ud800' is not valid Unicode text"),

@@ -119,7 +119,7 @@ def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_pat
 @pytest.mark.parametrize(
     ("place", "error"),
     [
-        ("none", r"none: there is no warehouse; `\S*dialogue-warehouse build --warehouse \S+/none` makes one$"),
+        ("none", r"none: there is no warehouse; `\S*dialogue-warehouse build --warehouse \S+/none` builds one$"),
         ("none.duckdb", r"none\.duckdb: there is no warehouse$"),
         ("empty", r"no warehouse at \S+/empty: run `\S*dialogue-warehouse build"),
         ("other.duckdb", r"/other\.duckdb: is not the file of a warehouse: it has none of its tables$"),

@@ -1,4 +1,4 @@
-"""Sessions and servers of Spark: their addresses, and what their errors say."""
+"""Sessions and servers of Spark: their URLs, and what their errors say."""
 
 from __future__ import annotations
 

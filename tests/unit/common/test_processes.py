@@ -34,7 +34,7 @@ print(len(done), len(set(done.values())), begun in done.values())
 
 
 def shared(count: int, processes: int, wrong: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Share so many items in a separate process, because a worker of the tests has threads."""
+    """Share this number of items in a separate process, because a worker of the tests has threads."""
     given = f"COUNT, PROCESSES, WRONG = {count}, {processes}, {wrong}\n"
     return subprocess.run(
         [sys.executable, "-c", given + SHARED], cwd=CLONE, capture_output=True, text=True, check=False, timeout=60

@@ -222,7 +222,7 @@ def test_rows_in_json_lines_are_read_in_every_notation(tmp_path: Path, data: byt
         (ROW_LINES + b"[1]", r"line 3, column 1: \[1\] is not a row"),
         (ROW_LINES + b'{"uuid": NaN}', "line 3, column 1: not JSON, NaN"),
         (POINTER, "is a Git LFS pointer, not the file: "),
-        (b'{"error": "Entry not found"}', r"is the error answer of a server \('Entry not found'\), not the file: "),
+        (b'{"error": "Entry not found"}', r"is the error response of a server \('Entry not found'\), not the file: "),
     ],
 )
 def test_odd_line_of_json_lines_is_rejected_with_line_and_column(tmp_path: Path, data: bytes, message: str) -> None:

@@ -268,7 +268,7 @@ def test_entry_or_its_document_says_whose_words_it_quotes(tmp_path: Path) -> Non
 
 
 def reads_only(corpus_id: str, expectation: Expectation) -> bool:
-    """Tell if an expectation only reads the rows of this corpus."""
+    """Return whether an expectation only reads the rows of this corpus."""
     condition = json.dumps(expectation.kwargs.get("row_condition", {}))
     if expectation.type not in (QUERY_ROWS, UNEXPECTED_ROWS):
         return '"corpus_id"' in condition and f'"{corpus_id}"' in condition

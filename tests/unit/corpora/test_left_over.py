@@ -64,7 +64,7 @@ def test_copied_text_is_found(clone: Path, like: str | None) -> None:
 
 
 def has_text(path: Path) -> bool:
-    """Tell if a piece has more lines of text than another corpus may have in common with it."""
+    """Return whether a piece has more lines of text than another corpus may have in common with it."""
     sentences = sum(bool(left_over.SENTENCE.search(line)) for line in path.read_text(encoding="utf-8").splitlines())
     return sentences > 2 * left_over.ENOUGH_LINES
 

@@ -29,7 +29,7 @@ def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.St
 
 
 def is_described(kind: inspect.Type) -> bool:
-    """Tell if a field's type has a description, in one of its options."""
+    """Return whether a field's type has a description, in one of its options."""
     options = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     notes = [option for option in options if isinstance(option, inspect.Metadata)]
     return any((note.extra_json_schema or {}).get("description") for note in notes)

@@ -115,13 +115,13 @@ def test_invalid_name_of_a_package_or_table_is_rejected(clone: Path, name: str) 
 
 
 def test_word_of_python_is_rejected_with_this_reason(clone: Path) -> None:
-    with pytest.raises(InputError, match="'class' cannot be the name of a corpus: it is a word of Python"):
+    with pytest.raises(InputError, match="'class' cannot be the name of a corpus: it is a keyword of Python"):
         starting.start_corpus("class", None, clone)
 
 
 @pytest.mark.parametrize("name", [*starting.RESERVED_NAMES, starting.SMALLEST])
 def test_word_of_the_project_is_rejected(clone: Path, name: str) -> None:
-    with pytest.raises(InputError, match="the project uses this word"):
+    with pytest.raises(InputError, match="the project uses this name"):
         starting.start_corpus(name, None, clone)
 
 

@@ -47,7 +47,7 @@ def test_new_warehouse_keeps_its_history_in_sqlite_and_lacks_nothing(paths: Ware
 def test_new_warehouse_keeps_its_history_in_postgresql_if_a_server_is_named(
     paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The address has a password, so the file has only the name of the variable."""
+    """The URL has a password, so the file has only the name of the variable."""
     monkeypatch.setenv(POSTGRES_URL, SERVER)
     configuration.write(paths)
     written = yaml.safe_load(paths.dagster_yaml.read_text())

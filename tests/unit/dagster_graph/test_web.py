@@ -1,4 +1,4 @@
-"""The guard before Dagster's page refuses what a page of another site can make a browser send, and nothing else."""
+"""The guard of the webserver refuses what a page of another site can make a browser send, and nothing else."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_change_without_a_type_is_refused() -> None:
     ],
 )
 def test_query_in_an_address_is_refused(path: str, accept: str, is_accepted: bool) -> None:
-    """An image in any page can have such an address."""
+    """An image in any page can have such a URL."""
     assert (refusal(scope("GET", path, host="localhost", accept=accept), ()) is None) == is_accepted
 
 

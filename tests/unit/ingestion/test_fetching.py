@@ -37,10 +37,10 @@ def test_each_cause_is_one_line_with_instructions(tmp_path):
 def test_unreachable_host_does_not_get_a_request_for_every_file():
     hosts = Hosts()
     for _ in range(fetching.HOPELESS - 1):
-        hosts.failed("a", "answered 503", is_certain=False)
+        hosts.failed("a", "responded with 503", is_certain=False)
         hosts.check("a")
     hosts.answered("a")
-    hosts.failed("a", "answered 503", is_certain=False)
+    hosts.failed("a", "responded with 503", is_certain=False)
     hosts.check("a")
     hosts.failed("b", "cannot be reached", is_certain=True)
     hosts.check("a")

@@ -49,20 +49,20 @@ TEXTS = {
         b"<html><title>\x1b[31m\x85a\xe2\x80\xa8b</title>",
         "a web page titled '[31m\ufffda b'",
     ),
-    "error of a store": (NO_SUCH_KEY, "the error answer of a server ('NoSuchKey')"),
-    "error of a store with a mark": (b"\xef\xbb\xbf" + NO_SUCH_KEY, "the error answer of a server ('NoSuchKey')"),
+    "error of a store": (NO_SUCH_KEY, "the error response of a server ('NoSuchKey')"),
+    "error of a store with a mark": (b"\xef\xbb\xbf" + NO_SUCH_KEY, "the error response of a server ('NoSuchKey')"),
     "other XML": (b'<?xml version="1.0"?>\n<rss><channel/></rss>', "XML"),
-    "error in words": (b"404: Not Found", "the error answer of a server ('404: Not Found')"),
+    "error in words": (b"404: Not Found", "the error response of a server ('404: Not Found')"),
     "error in two lines": (
         b"429: Too Many Requests\nFor more on scraping, please review our Terms of Service",
-        "the error answer of a server ('429: Too Many Requests For more on scraping, please review …')",
+        "the error response of a server ('429: Too Many Requests For more on scraping, please review …')",
     ),
     "limit in words": (
         b"API rate limit exceeded for 192.0.2.1.",
-        "the error answer of a server ('API rate limit exceeded for 192.0.2.1.')",
+        "the error response of a server ('API rate limit exceeded for 192.0.2.1.')",
     ),
-    "number of an error": (b"error code: 1020", "the error answer of a server ('error code: 1020')"),
-    "error in words with an end": (b"Entry not found\n", "the error answer of a server ('Entry not found')"),
+    "number of an error": (b"error code: 1020", "the error response of a server ('error code: 1020')"),
+    "error in words with an end": (b"Entry not found\n", "the error response of a server ('Entry not found')"),
     "link": (b"../data/abcd_v1.1.json.gz", "the text of a symbolic link to ../data/abcd_v1.1.json.gz"),
     "link to a neighbour": (b"train.json", "the text of a symbolic link to train.json"),
     "absolute link": (b"/data/corpora/train", "the text of a symbolic link to /data/corpora/train"),
@@ -147,7 +147,7 @@ def test_other_kind_of_file_is_named_inside_an_archive(data: bytes, reported: st
     [(b"<!-- -->", None), (b"<title>", "a web page"), (b"<title", "a web page"), (b"<Code>", "XML")],
 )
 def test_malicious_text_does_not_take_long(piece: bytes, kind: str | None) -> None:
-    """A pattern that tries every way to divide so many comments would not end."""
+    """A pattern that tries every way to divide that number of comments would not end."""
     found = other_kind("train.json", piece * 20_000)
     assert (found and found.name) == kind
 
@@ -219,7 +219,7 @@ def test_error_answer_in_json_is_rejected_in_every_container(
     """Regression: it is JSON, so a file of entries read its keys as records and set all of them aside silently."""
     with pytest.raises(LandingError) as refused:
         land(tmp_path, answer, entity, path)
-    assert str(refused.value).startswith(f"toy/{path}: is the error answer of a server ('{reported}'), not the file: ")
+    assert str(refused.value).startswith(f"toy/{path}: is the error response of a server ('{reported}'), not the file")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_valid_error_answer_is_rejected_in_place_of_a_listed_file(tmp_path: Path
         if sha256.strip("0"):
             assert land_file(task).record_count == 2
         else:
-            with pytest.raises(LandingError, match="is the error answer of a server"):
+            with pytest.raises(LandingError, match="is the error response of a server"):
                 land_file(task)
 
 

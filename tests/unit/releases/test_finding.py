@@ -108,7 +108,7 @@ def test_other_files_of_a_form_are_known(tmp_path: Path) -> None:
 
 
 def test_folder_without_a_config_is_not_read_if_there_are_several(tmp_path: Path) -> None:
-    """`data` is the only config of a data set; if there are two tables, the folder may belong to either."""
+    """`data` is the only config of a dataset; if there are two tables, the folder may belong to either."""
     path = "schema_guided_dstc8/data/train-00000-of-00001.parquet"
     found = form_of(tmp_path, path, corpus_id="sgd")
     assert found.files == ()

@@ -250,7 +250,7 @@ def test_folder_is_named_with_that_of_the_requested_form(tmp_path: Path) -> None
 
 
 @pytest.mark.all_corpora
-def test_folder_of_another_data_set_is_named_without_a_guess(tmp_path: Path) -> None:
+def test_folder_of_another_dataset_is_named_without_a_guess(tmp_path: Path) -> None:
     others = {re.sub(r"\d+", "77", name) for name in registry.corpus_ids() if re.search(r"\d", name)}
     others |= {"data", "b", "multiwoz"}
     for other in others:

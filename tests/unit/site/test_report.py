@@ -200,7 +200,7 @@ def test_no_value_becomes_markup(hostile) -> None:
 def test_absent_corpus_takes_one_line(hostile) -> None:
     absent = CORPUS | {"corpus_id": "absent", "title": "Absent One", "files_present": 0}
     pages = report.render(replace(hostile, corpora=[CORPUS, absent]))
-    assert "none of their files is there: Absent One.</p>" in pages["index.html"]
+    assert "none of their files was found: Absent One.</p>" in pages["index.html"]
     assert pages["index.html"].count("Absent One") == 1
     assert "Absent One" not in pages["corpora.html"]
 

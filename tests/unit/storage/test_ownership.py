@@ -82,7 +82,7 @@ OURS: dict[str, Callable[[WarehousePaths], object]] = {
         write(paths.lock, ""),
     ),
     "its first build failed": lambda paths: [write(file, "") for file in (paths.lock, paths.trouble, paths.alerts)],
-    "Dagster's page was looked at": lambda paths: [
+    "Dagster's webserver was looked at": lambda paths: [
         write(place / "x") for place in (paths.dagster_home, paths.dbt_target)
     ],
     "an earlier version has fetched": lambda paths: write(paths.landing / registry.corpus_ids()[0] / "a.json"),

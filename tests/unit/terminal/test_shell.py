@@ -53,7 +53,7 @@ def test_shell_works_without_a_history_file(tmp_path):
         (".schema fct_turns;", "What was said."),
         ("\\d fct_turns", "What was said."),
         (".mode", "vertical"),
-        (".mode csv", "error: .mode takes no word: it turns vertical on or off"),
+        (".mode csv", "error: .mode takes no argument: it turns vertical on or off"),
         ("help", ".schema TABLE"),
         (".nothing", "error: there is no command .nothing; .help lists the commands"),
         ("select * from turns;", "Did you mean core.fct_turns?"),

@@ -11,7 +11,7 @@
 ] %}
 with
 
--- The text before the date, without "on the" and the like.
+-- The text before the date, without "on the" and similar words.
 dates as (
     select
         slots.dialogue_key,
