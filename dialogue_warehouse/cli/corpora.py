@@ -16,7 +16,7 @@ import click
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import CHECK_FAILED, cli, warehouse_option
 from dialogue_warehouse.common.text import command
-from dialogue_warehouse.errors import CheckError, InputError, first_line
+from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import CLONE, IS_CLONE, absolute
 
 QUICK_TESTS = tuple(
@@ -82,7 +82,12 @@ def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
     if not is_complete:
         click.echo("the other checks need these files")
         raise click.exceptions.Exit(CHECK_FAILED)
-    found = [_report("texts", _left_over(name)), *_report_pieces(name), _report("dictionary", _stale_dictionary())]
+    found = [
+        _report("agreement", _disagreements(name)),
+        _report("texts", _left_over(name)),
+        *_report_pieces(name),
+        _report("dictionary", _stale_dictionary()),
+    ]
     found.append(_run_tests("rules", name, "-n", "0", *QUICK_TESTS))
     if not no_tests:
         found.append(_run_tests("tests", name, *(f"--ignore={path}" for path in QUICK_TESTS)))
@@ -113,16 +118,31 @@ def _missing_files(name: str) -> list[str]:
 
 def _unreadable_files(name: str) -> list[str]:
     """Return why the corpus cannot be loaded: an error of its code or of a declaration, in one line."""
-    from dialogue_warehouse.corpora import claims, registry
+    from dialogue_warehouse.corpora import claims, column_types, registry
 
     try:
-        registry.load_corpus(name)
+        for entity in registry.load_corpus(name).entities:
+            column_types.duckdb_type(column_types.type_of(entity.record))
         claims.load_claims(name)
     except InputError as error:
         return [str(error)]
-    except Exception as error:  # anything that the code of a schema may raise
-        return [f"{name}/schema.py cannot be loaded: {type(error).__name__}: {first_line(error)}"]
     return []
+
+
+def _disagreements(name: str) -> list[str]:
+    """Return where two pieces of the corpus do not agree, one line each."""
+    from dialogue_warehouse.corpora import registry
+    from dialogue_warehouse.lineage import restoring
+    from dialogue_warehouse.paths import DBT_PROJECT
+    from pipelines.building import pieces
+
+    unlisted = (line for line in pieces.unlisted_models(DBT_PROJECT) if line.startswith(f"{name}: "))
+    found = [*pieces.unread_pieces(DBT_PROJECT, name), *pieces.unknown_tables(DBT_PROJECT, (name,)), *unlisted]
+    try:
+        restoring.restore_queries(registry.load_corpus(name))
+    except InputError as error:
+        found.append(str(error))
+    return found
 
 
 def _left_over(name: str) -> list[str]:

@@ -338,9 +338,7 @@ def _problem(claim: Entry) -> str | None:
     if claim.table is None:
         return "needs a 'table'"
     if claim.kind == "count":
-        if measures != ["sql"] or claim.expected is None:
-            return "a count needs 'sql' and 'expected', and no other measurement"
-        return None if claim.table in str(claim.sql) else f"'sql' does not read {claim.table}"
+        return _problem_of_count(claim, measures)
     if claim.is_bound:
         return "'is_bound' is only for counts: an invariant always is"
     if len(measures) != 1 or claim.sql:
@@ -352,6 +350,14 @@ def _problem(claim: Entry) -> str | None:
     if claim.severity == "critical" and OF_THE_SOURCE.search(str(claim.unexpected_rows)):
         return "reads unknown keys or refused records, which only the publisher can add: its severity is 'warning'"
     return None
+
+
+def _problem_of_count(claim: Entry, measures: list[str]) -> str | None:
+    if measures != ["sql"] or claim.expected is None:
+        return "a count needs 'sql' and 'expected', and no other measurement"
+    if isinstance(claim.expected, str) and claim.expected.isdecimal():
+        return f"'expected' is the text '{claim.expected}': write the number without quotes"
+    return None if str(claim.table) in str(claim.sql) else f"'sql' does not read {claim.table}"
 
 
 def _claim(corpus_id: str, document: _Document, entry: Entry) -> Claim:

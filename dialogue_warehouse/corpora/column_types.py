@@ -82,31 +82,36 @@ def _record_columns(expression: str, kind: inspect.Type) -> str:
     )
 
 
-def duckdb_type(kind: inspect.Type) -> str:
-    """Return the DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart."""
+def duckdb_type(kind: inspect.Type, place: str = "schema.py") -> str:
+    """Return the DuckDB type to read a msgspec type with; JSON where the type's shape has no SQL counterpart.
+
+    Raises InputError for a type without a column; `place` names the field.
+    """
     match kind:
         case inspect.Metadata():
-            return duckdb_type(kind.type)
+            return duckdb_type(kind.type, place)
         case inspect.StrType() | inspect.NoneType() | inspect.IntType() | inspect.FloatType() | inspect.BoolType():
             return SCALAR_TYPES[type(kind)]
         case inspect.LiteralType():
             return "VARCHAR" if isinstance(kind.values[0], str) else "INTEGER"
         case inspect.ListType():
-            return f"{duckdb_type(kind.item_type)}[]"
+            return f"{duckdb_type(kind.item_type, place)}[]"
         case inspect.DictType():
-            return f"MAP(VARCHAR, {duckdb_type(kind.value_type)})"
+            return f"MAP(VARCHAR, {duckdb_type(kind.value_type, place)})"
         case inspect.StructType(array_like=True):
             return "JSON"
         case inspect.StructType():
-            return f"STRUCT({', '.join(f'{identifier(name)} {duckdb_type(of)}' for name, of in _fields(kind))})"
+            of_struct = f"{'/'.join(kind.cls.__module__.split('.')[-2:])}.py: {kind.cls.__name__}"
+            types = [(identifier(name), duckdb_type(of, f"{of_struct}.{name}")) for name, of in _fields(kind)]
+            return f"STRUCT({', '.join(f'{name} {type_name}' for name, type_name in types)})"
         case inspect.UnionType():
             options = _options(kind)
             if len(options) == 1:
-                return duckdb_type(options[0])
-            types = {duckdb_type(option) for option in options}
+                return duckdb_type(options[0], place)
+            types = {duckdb_type(option, place) for option in options}
             return "DOUBLE" if types == {"INTEGER", "DOUBLE"} else "JSON"
     raise InputError(
-        f"schema.py: a field of the type {type(kind).__name__.removesuffix('Type').lower()} has no column; "
+        f"{place}: a field of the type {type(kind).__name__.removesuffix('Type').lower()} has no column; "
         "use str, int, float, bool, list, dict, a Struct, or a union of them"
     )
 

@@ -9,13 +9,18 @@ import functools
 import importlib
 import pkgutil
 import tomllib
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import msgspec
 
 from dialogue_warehouse import corpora
 from dialogue_warehouse.corpora.forms import Form
 from dialogue_warehouse.corpora.release import GOAL_KINDS, Corpus, SourceFile
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, first_line
 from dialogue_warehouse.settings import is_mirror
 
 REQUIRED_FILES = ("source.toml", "schema.py", "claims.toml", "simulate.py", "restore.sql")
@@ -50,14 +55,20 @@ def load_corpus(corpus_id: str) -> Corpus:
     lacking = problems(folder)
     if lacking:
         raise CorpusError("; ".join(lacking))
-    facts = tomllib.loads((folder / "source.toml").read_text(encoding="utf-8"))
-    schema = importlib.import_module(f"{corpora.__name__}.{corpus_id}.schema")
+    place = f"{corpus_id}/source.toml"
     try:
-        files = tuple(SourceFile(**_with_mirrors(corpus_id, file)) for file in facts.pop("files"))
-        facts = _with_mirrors(corpus_id, facts)
-        corpus = Corpus(**facts, files=files, entities=schema.ENTITIES, folder=folder)
-    except (KeyError, TypeError) as error:
-        raise CorpusError(f"{corpus_id}/source.toml: {error}") from error
+        facts = tomllib.loads((folder / "source.toml").read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{place}: {error}") from error
+    listed = facts.pop("files", None)
+    if not isinstance(listed, list) or not listed:
+        raise CorpusError(f"{place}: has no [[files]]")
+    files = tuple(SourceFile(**_with_mirrors(corpus_id, _checked(place, SourceFile, file))) for file in listed)
+    paths = [file.path for file in files]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise CorpusError(f"{place}: the file {twice} is listed twice")
+    facts = _with_mirrors(corpus_id, _checked(place, Corpus, facts, ("files", "entities", "folder")))
+    corpus = Corpus(**facts, files=files, entities=_load_schema(corpus_id).ENTITIES, folder=folder)
     if corpus.corpus_id != corpus_id:
         raise CorpusError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
     if corpus.goal_kind not in GOAL_KINDS:
@@ -65,6 +76,41 @@ def load_corpus(corpus_id: str) -> Corpus:
             f"{corpus_id}/source.toml: goal_kind is '{corpus.goal_kind}'; write one of {', '.join(GOAL_KINDS)}"
         )
     return corpus
+
+
+def _load_schema(corpus_id: str) -> ModuleType:
+    """Import the schema of a corpus. Raises CorpusError for any error of its code."""
+    try:
+        schema = importlib.import_module(f"{corpora.__name__}.{corpus_id}.schema")
+    except Exception as error:  # anything that the code of a schema may raise
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise CorpusError(f"{corpus_id}/schema.py cannot be loaded: {said}") from error
+    if not hasattr(schema, "ENTITIES"):
+        raise CorpusError(f"{corpus_id}/schema.py has no ENTITIES")
+    return schema
+
+
+def _checked(place: str, kind: type[Corpus | SourceFile], facts: Any, given: Sequence[str] = ()) -> dict[str, Any]:
+    """Return facts of a corpus or a file. Raises CorpusError for a key that is unknown or missing, or a wrong type.
+
+    The code fills the fields in `given`; the mirrors are checked separately.
+    """
+    entry = f"{place}: {facts['path']}" if isinstance(facts, dict) and "path" in facts else place
+    known = {field.name: field for field in fields(kind) if field.name not in given}
+    if not isinstance(facts, dict):
+        raise CorpusError(f"{entry}: an entry of 'files' is not a table")
+    if unknown := sorted(facts.keys() - known.keys()):
+        raise CorpusError(f"{entry}: unknown key '{unknown[0]}'; the keys are {', '.join(known)}")
+    needed = [name for name, field in known.items() if field.default is MISSING]
+    if lacking := [name for name in needed if name not in facts]:
+        raise CorpusError(f"{entry}: '{lacking[0]}' is missing")
+    types = get_type_hints(kind)
+    for name in facts.keys() - {"mirrors"}:
+        try:
+            msgspec.convert(facts[name], types[name])
+        except msgspec.ValidationError as error:
+            raise CorpusError(f"{entry}: '{name}': {error}") from error
+    return facts
 
 
 def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:

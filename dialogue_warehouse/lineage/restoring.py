@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import msgspec
 
-from dialogue_warehouse.common.database import NO_PROGRESS_BAR, connect, literal
+from dialogue_warehouse.common.database import NO_PROGRESS_BAR, connect, literal, one_line
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.corpora.sections import file_of, read_sections
@@ -92,6 +92,8 @@ class Restorer:
     def files(self, corpora: Iterable[Corpus]) -> Generator[RestoredFile]:
         """Yield every file of these corpora, rebuilt, by entity. Read each file before you request the next.
 
+        Raises CorpusError if the SQL of a corpus is wrong.
+
         While one batch is read, a thread rebuilds the records of the next. So nothing else may use the connection
         before this generator is closed.
         """
@@ -106,7 +108,11 @@ class Restorer:
             try:
                 rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[:1]]
                 for number, (corpus, entity, _, batch) in enumerate(batches, start=1):
-                    rows = rebuilt.pop().result()
+                    try:
+                        rows = rebuilt.pop().result()
+                    except (duckdb.ProgrammingError, duckdb.DataError) as error:
+                        place = f"{corpus.corpus_id}/{RESTORE_SQL}: {entity.name}"
+                        raise registry.CorpusError(f"{place}: {one_line(error)}") from error
                     rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[number : number + 1]]
                     yield from _restored(corpus, entity, batch, rows)
             except BaseException:  # the reader stopped: cancel the rebuild

@@ -111,7 +111,7 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     """
     with connection.open_published(paths, settings=settings) as con:
         table, row = find_row(con, key)
-        place = _find_place(con, table, key)
+        place = _find_place(con, table, key, row)
         query = "select * from core.dim_source_files where source_file_id = ?"
         source_file = read_rows(con, query, [place.source_file_id])[0]
     form = source_file.get("release_form", RELEASE_FORM)
@@ -165,12 +165,16 @@ class _Place:
     other_json_pointer: str | None
 
 
-def _find_place(con: Connection, table: str, key: str) -> _Place:
+def _find_place(con: Connection, table: str, key: str, row: dict[str, Any]) -> _Place:
     """Return the result of the published macro. Raises TraceError if the key has no place, or the build no macro."""
     try:
         places = read_rows(con, "from core.source_of(?)", [key])
     except duckdb.CatalogException as error:
         raise TraceError("the published build lacks the macro core.source_of: build again") from error
+    if not places and "dialogue_key" in row:
+        raise TraceError(
+            f"core.{table} has '{key}', but no form in int_{row['corpus_id']}__pointer_forms fits this key: add one"
+        )
     if not places:
         raise TraceError(
             f"core.{table} has '{key}', which has no single place in the release: it comes from several records"
@@ -201,4 +205,7 @@ class _Found:
         found = read_json_at(source_file["corpus_id"], source_file["path"], data, pointers, file.name)
         self.value, self.other_value = found
         if self.value is None and self.other_value is None:
-            self.changed = f"{place.source_file_id}: has no value at {place.json_pointer}"
+            models = " or ".join(
+                f"int_{source_file['corpus_id']}__{name}" for name in ("pointer_forms", "key_pointers")
+            )
+            self.changed = f"{place.source_file_id}: has no value at {place.json_pointer}, where {models} leads"

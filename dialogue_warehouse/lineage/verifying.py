@@ -12,6 +12,7 @@ import contextlib
 import errno
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,6 +45,8 @@ RESULTS_COLUMNS = {
     "first_difference": "varchar",
 }
 """The columns of `quality.restorations`."""
+LINE_BREAK = re.compile(r"\s*\n\s*")
+"""In JSON, line breaks are only between values."""
 SHOWN_CHARACTERS = 200
 """Maximum number of characters of a value that a difference shows."""
 
@@ -225,6 +228,7 @@ def differences(expected: Any, found: Any, pointer: str = "") -> Iterator[tuple[
 
 
 def _shown(value: Any) -> str:
-    """Return a value as JSON text, shortened if it is long."""
+    """Return a value as JSON text in one line, shortened if it is long."""
     text = value.decode() if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False)
+    text = LINE_BREAK.sub(" ", text)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -104,6 +104,9 @@ CANCELLED_EVERY = 0.1
 """Seconds between two attempts to cancel the queries of a run; a query can begin just after the first."""
 ADDED_BY_SPARK = re.compile(r"\s*(== SQL ==$|at [\w.$<>/]+\()")
 PASSED = ("success", "pass", "warn")
+CORE = ("marts", "core")
+"""The folders of the models that stack those of the corpora."""
+NO_COLUMN = re.compile(r'Referenced column "\w+" not found')
 FIRST_ROWS = 1_000
 """Failing rows of a test that are read."""
 
@@ -228,12 +231,13 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
     write_atomically(kept.with_suffix(OF_MACROS), macros)
     _copy_whole(kept, last)
     _copy_whole(kept.with_suffix(OF_MACROS), last.with_suffix(OF_MACROS))
+    disagreement = next(itertools.chain(pieces.unknown_tables(DBT_PROJECT), pieces.unlisted_models(DBT_PROJECT)), None)
     if not result.success:
-        missing = next(pieces.missing_models(DBT_PROJECT), None)
-        raise ModelError(missing or f"dbt cannot parse the project: {_describe_error(result.exception, target)}")
+        said = f"dbt cannot parse the project: {_describe_error(result.exception, target)}"
+        raise ModelError(next(pieces.missing_models(DBT_PROJECT), None) or disagreement or said)
+    if disagreement:
+        raise ModelError(disagreement)
     manifest: Manifest = result.result  # ty: ignore[invalid-assignment]
-    for unknown in pieces.unknown_sources(manifest):
-        raise ModelError(unknown)
     written = _as_written(manifest)
     # in one step: Dagster's webserver, daemon and runs parse at the same time
     write_atomically(target / paths.dbt_manifest.name, msgspec.json.encode(written, enc_hook=_text_of))
@@ -371,6 +375,10 @@ def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) ->
         with contextlib.suppress(duckdb.Error, CheckError):
             place, found = fallback.locate(result.query, result.message, result.folders, select)
             about = about or found
+        if result.folders == CORE and NO_COLUMN.search(result.message):
+            place += (
+                ": a model that it stacks lacks this column: select it there, or name it in `lacks` of its `config`"
+            )
         return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}{place}", about
     first, about = "", fallback.named(result.folders)
     with contextlib.suppress(duckdb.Error, CheckError):

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import dagster as dg
 
-from dialogue_warehouse.corpora.suites import OUTCOMES, load_suites
+from dialogue_warehouse.corpora.suites import OUTCOMES, QUERY_ROWS, load_suites
 from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.landed import places_of
+from expectations.verdicts import describe_rows
 from pipelines.building import fallback, history, state
 from pipelines.building.history import first_cases
 from pipelines.building.session import Session, explained
@@ -198,7 +199,10 @@ def failure(summary: dict[str, dict], strict: bool, database: Path, settings: Se
     described = []
     for name, failed in failures:
         what = f"{failed['expectation']} ({failed['severity']}): {failed['description']}; {failed['observed']}"
-        cases = first_cases(database, name, declared[name, failed["expectation"]], settings)
+        one = declared[name, failed["expectation"]]
+        if one.type == QUERY_ROWS:
+            what += f", expected {describe_rows(one.kwargs['rows'])}"
+        cases = first_cases(database, name, one, settings)
         line = f"{name}: {what}{'; such as ' if cases else ''}{'; '.join(cases)}"
         described.append((line, fallback.named([name]) or fallback.of_rows([case] for case in cases)))
     return state.BuildError("\n".join(line for line, _ in described), fallback.at_fault(described))

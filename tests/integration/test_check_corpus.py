@@ -18,6 +18,6 @@ def test_tests_of_the_clone_are_found_from_another_folder(tmp_path: Path) -> Non
     command = [sys.executable, "-P", "-m", "dialogue_warehouse", "check-corpus", CORPUS, "--no-tests"]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=variables, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
-    for step in ("files", "texts", "fixtures", "README", "dictionary"):
+    for step in ("files", "agreement", "texts", "fixtures", "README", "dictionary"):
         assert f"{step:<11} ok\n" in checked.stdout
     assert f"{'rules':<11} ok after " in checked.stdout

@@ -12,7 +12,7 @@ import pytest
 
 from dialogue_warehouse.common.database import connect
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.suites import load_suites
+from dialogue_warehouse.corpora.suites import QUERY_ROWS, load_suites
 from dialogue_warehouse.errors import BuildError
 from dialogue_warehouse.settings import Settings
 from pipelines.building.history import first_cases
@@ -127,6 +127,9 @@ def test_failure_under_strict_names_file_record_and_key(database: Path, failing)
     ) == set(of_corpora)
     lines = str(refused).splitlines()
     assert len(lines) == len(failing)
+    numbers = [one for _, one in failing if one.type == QUERY_ROWS]
+    assert numbers
+    assert str(refused).count("; {}, expected ") == len(numbers)
     case = re.compile(r"such as (\w+)/\S+ record \d+ at /\S* \(\1/\S+\)")
     assert sum(bool(case.search(line)) for line in lines) >= len(registry.corpus_ids())
     assert failure(failures, strict=False, database=database, settings=Settings()) is None

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.lineage import restored_files, restoring, verifying
 from dialogue_warehouse.lineage.restored_files import SourceFile
 from dialogue_warehouse.releases.records import Record
@@ -234,7 +235,7 @@ def test_one_changed_value_anywhere_is_named(
             name = f"{table}.{column}"
             if all(result.is_equal for result in results) and name not in DIFFERENCES[corpus].REPEATED:
                 unnoticed.append(name)
-        except (duckdb.Error, ValueError, LookupError):
+        except (duckdb.Error, CorpusError, ValueError, LookupError):
             pass  # a value that makes the rebuilding fail is reported as well
         finally:
             core.execute("rollback")
@@ -255,6 +256,22 @@ def test_difference_names_file_pointer_expected_and_found(
     core.execute("rollback")
     assert named.source_file_id == "sgd/train/dialogues_001.json"
     assert named.first_difference == '/0/turns/0/frames/0/state/slot_values/city/1: expected "Zürich", found "Bern"'
+
+
+def test_error_in_a_query_of_restore_sql_names_file_and_entity(
+    core: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it was an internal error."""
+    corpus = registry.load_corpus(CORPORA[0])
+    queries = dict.fromkeys(restoring.restore_queries(corpus), "select absent from dim_corpora")
+    monkeypatch.setattr(restoring, "restore_queries", lambda _: queries)
+    place = f"{corpus.corpus_id}/restore.sql: {corpus.entities[0].name}: "
+    with pytest.raises(CorpusError, match=f'^{place}Binder Error: .*"absent"'):
+        next(restoring.Restorer(core).files([corpus]))
+
+
+def test_record_over_several_lines_is_shown_in_one() -> None:
+    assert verifying._shown(b'{\n  "text": "a  b"\n}') == '{ "text": "a  b" }'
 
 
 def test_files_that_are_not_read_to_the_end_leave_the_connection_usable(core: duckdb.DuckDBPyConnection) -> None:

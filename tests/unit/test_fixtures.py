@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,18 @@ def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delattr(fixtures.load(corpus_id, "broken"), "documents")
     place = f"tests/fixtures/{corpus_id}/broken.py"
     assert fixtures.problems(corpus_id) == [f"{place} has no CASES", f"{place} has no documents"]
+
+
+def test_claim_without_an_error_and_error_of_an_unknown_claim_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = registry.corpus_ids()[0]
+    first, *others = [claim for claim in fixtures.load_claims(corpus_id) if not claim.not_checkable]
+    other = replace(first, claim_id="tram_H01")
+    monkeypatch.setattr(fixtures, "load_claims", lambda _: (other, *others))
+    place = f"tests/fixtures/{corpus_id}/twins.py"
+    assert fixtures.problems(corpus_id) == [
+        f"{place} has no error that claim tram_H01 must notice",
+        f"{place} names claim {first.claim_id}, which claims.toml does not have, or cannot check",
+    ]
 
 
 def test_name_that_a_piece_may_lack_has_the_value_of_the_shape(monkeypatch: pytest.MonkeyPatch) -> None:

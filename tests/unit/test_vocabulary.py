@@ -140,7 +140,7 @@ def problems(path: str, content: str) -> list[str]:
                 place = min(line + text.count("\n", 0, word.start()), last)
                 found.append(f"{path}:{place}: '{name}'")
         if is_docstring and (question := QUESTION.match(text)):
-            found.append(f"{path}:{line}: a docstring begins with '{question[1]}'")
+            found.append(f"{path}:{line}: a docstring begins with '{question[1]}': use a verb or a noun")
     return found
 
 
@@ -198,8 +198,12 @@ def test_listed_words_are_found_in_every_kind_of_text(path: str, line: int, cont
         ("a.sql", "-- it is\n-- no table\n", "a.sql:1: 'is no'"),
         ("a.py", "x = ('it is '\n     'no table')\n", "a.py:1: 'is no'"),
         ("a.py", "x = 1\n# one\n# told\n", "a.py:3: 'told'"),
-        ("a.py", 'def f():\n    """Whether it works."""\n', "a.py:2: a docstring begins with 'Whether'"),
-        ("a.py", 'X = 1\n"""\nWhat it is.\n"""\n', "a.py:2: a docstring begins with 'What'"),
+        (
+            "a.py",
+            'def f():\n    """Whether it works."""\n',
+            "a.py:2: a docstring begins with 'Whether': use a verb or a noun",
+        ),
+        ("a.py", 'X = 1\n"""\nWhat it is.\n"""\n', "a.py:2: a docstring begins with 'What': use a verb or a noun"),
         ("a.py", "x = 1\ny = f'{x} {told}'\n", "a.py:2: 'told'"),
         ("a.py", "x = 1\nis_told = x\n", "a.py:2: 'told'"),
         ("a.py", "def f(\n    told: str,\n) -> str: ...\n", "a.py:2: 'told'"),

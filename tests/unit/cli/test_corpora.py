@@ -13,7 +13,9 @@ from dialogue_warehouse.cli import corpora
 from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage import restoring
 from dialogue_warehouse.paths import CLONE
+from pipelines.building import pieces
 
 CORPUS = registry.corpus_ids()[0]
 
@@ -51,6 +53,16 @@ def test_failing_tests_of_a_corpus_are_status_1(monkeypatch: pytest.MonkeyPatch)
         checked = CliRunner().invoke(cli, ["check-corpus", CORPUS])
         assert (checked.exit_code, checked.output.splitlines()[-1]) == (status, f"{'tests':<11} {reported}")
         monkeypatch.undo()
+
+
+def test_pieces_that_do_not_agree_are_reported_before_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: only a build, or a restoration, noticed them."""
+    unlisted = [f"{CORPUS}: a model is not listed", "another: a model is not listed"]
+    monkeypatch.setattr(pieces, "unlisted_models", lambda _: iter(unlisted))
+    monkeypatch.setattr(restoring, "read_sections", lambda *_: {})
+    lines = corpora._disagreements(CORPUS)
+    assert lines[0] == unlisted[0]
+    assert [line.partition(" for ")[0] for line in lines[1:]] == [f"{CORPUS}/restore.sql: no query"]
 
 
 def test_installed_package_has_no_tests_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

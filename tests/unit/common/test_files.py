@@ -172,6 +172,7 @@ OWN_CODE = {
     "pipelines/building/dbt.py",
     "pipelines/building/dbt_docs.py",
     "pipelines/building/fingerprint.py",
+    "pipelines/building/pieces.py",
     "pipelines/building/reusing.py",
 }
 """Modules that read files of this project's own code, of libraries, or that the user names to be read."""

@@ -144,6 +144,7 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
             "toy/claims.toml X01: a count needs 'sql' and 'expected', and no other measurement",
         ),
         (NUMBER | {"expected": None}, "toy/claims.toml X01: a count needs 'sql' and 'expected'"),
+        (NUMBER | {"expected": '"60"'}, "toy/claims.toml X01: 'expected' is the text '60': write the number without"),
         (NUMBER | {"sql": '"select 1"'}, "toy/claims.toml X01: 'sql' does not read core.fct_turns"),
         (NUMBER | {"recorded": "{ value = 3 }"}, "toy/claims.toml X01: Object missing required field `reason`"),
         ({"unexpected_rows": QUERY}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),

@@ -52,7 +52,13 @@ def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
         ('^goal_kind = ".*"\n', "", "goal_kind"),
         ('^goal_kind = ".*"', 'goal_kind = "win"', "goal_kind is 'win'; write one of find_shared_item, divide_items, "),
         ('^corpus_id = ".*"', 'corpus_id = "other"', "corpus_id is 'other'"),
-        ('^license = ".*"', 'licence = "none"', "licence"),
+        ('^license = ".*"', 'licence = "none"', "unknown key 'licence'; the keys are corpus_id, title, "),
+        ('^license = ".*"\n', "", "'license' is missing"),
+        ('^license = ".*"', "license =", "Invalid value .at line "),
+        ('^license = ".*"', "license = 4", "'license': Expected `str`, got `int`"),
+        ('^url = ".*"\n', "", "'url' is missing"),
+        ('^path = "(.*)"', r'path = "\1"\nbytes = "12"', "'bytes': Expected `int . null`, got `str`"),
+        ('^path = "(.*)"', r'path = "\1"\nurl = "x"\n[[files]]\npath = "\1"', "is listed twice"),
         ("^text_kind", 'mirrors = "https://m.example"\ntext_kind', "mirrors: not a list of URLs"),
         ("^text_kind", 'mirrors = ["m.example"]\ntext_kind', "mirrors: not a list of URLs"),
         ("^text_kind", "mirrors = [1]\ntext_kind", "mirrors: not a list of URLs"),
@@ -64,6 +70,26 @@ def test_wrong_or_missing_fact_is_named(
 ) -> None:
     with pytest.raises(registry.CorpusError, match=rf"^{CORPUS}/source\.toml: .*{message}"):
         load_edited(tmp_path, monkeypatch, pattern, replacement)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("syntax", "class Call(Struct(:", "cannot be loaded: SyntaxError: .* \\(schema.py, line 1\\)"),
+        ("absent", "import nothing_has_this_name", "cannot be loaded: ModuleNotFoundError: No module named"),
+        ("division", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
+        ("empty", "", "has no ENTITIES"),
+    ],
+)
+def test_error_of_a_schema_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, message: str
+) -> None:
+    """Regression: `build` said that it was an internal error, and an error in source.toml was one of schema.py."""
+    shutil.copytree(registry.corpus_folder(CORPUS), tmp_path / name)
+    (tmp_path / name / "schema.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(registry.corpora, "__path__", [str(tmp_path)])
+    with pytest.raises(registry.CorpusError, match=rf"^{name}/schema\.py {message}"):
+        registry.load_corpus.__wrapped__(name)
 
 
 def test_kinds_of_goals_are_the_terms_of_the_models_and_of_the_page() -> None:

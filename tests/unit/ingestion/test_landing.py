@@ -331,6 +331,16 @@ def test_type_without_sql_counterpart_is_rejected_when_the_schema_is_read() -> N
         column_types.duckdb_type(inspect.type_info(bytes))
 
 
+class Tagged(Struct):
+    tags: list[set[str]]
+
+
+def test_field_without_sql_counterpart_is_named() -> None:
+    """Regression: the message named neither the file nor the field."""
+    with pytest.raises(InputError, match=r"^ingestion/test_landing\.py: Tagged\.tags: a field of the type set has no"):
+        column_types.duckdb_type(inspect.type_info(Tagged))
+
+
 DECIDE_NOTHING = {
     "dialogue_warehouse/common/files.py",
     "dialogue_warehouse/common/processes.py",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
+import pytest
+
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container
-from dialogue_warehouse.lineage.tracing import read_json_at
+from dialogue_warehouse.lineage.tracing import _find_place, _Found, _Place, read_json_at
+from dialogue_warehouse.reading.findings import TraceError
 
 DEEP = "[" * 5000 + "]" * 5000
 FILES = {
@@ -49,3 +55,23 @@ def test_lone_surrogate_is_shown_as_it_is_written() -> None:
     """Everything that is shown must be valid UTF-8."""
     (value,) = at(Container.ARRAY, r'[{"zz": "\ud83d"}]', "/0")
     assert value == r'{"zz": "\ud83d"}'
+
+
+def test_models_whose_pointer_leads_nowhere_are_named(tmp_path: Path) -> None:
+    """Regression: the message said only that the file, which is the one that was read, has no value there."""
+    corpus_id, path = FILES[Container.ARRAY]
+    file = tmp_path / Path(path).name
+    file.write_text('[{"turns": []}]', encoding="utf-8")
+    source_file = {"corpus_id": corpus_id, "path": path, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    found = _Found()
+    found.read(file, source_file, _Place(f"{corpus_id}/{path}", 0, "/0", "/0/turns/4", None))
+    models = f"int_{corpus_id}__pointer_forms or int_{corpus_id}__key_pointers"
+    assert found.changed == f"{corpus_id}/{path}: has no value at /0/turns/4, where {models} leads"
+
+
+def test_key_of_a_dialogue_without_a_form_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the message said that it comes from several records."""
+    monkeypatch.setattr("dialogue_warehouse.lineage.tracing.read_rows", lambda *_: [])
+    row = {"corpus_id": "tram", "dialogue_key": "tram/train/1"}
+    with pytest.raises(TraceError, match=r"no form in int_tram__pointer_forms fits this key: add one$"):
+        _find_place(None, "fct_slots", "tram/train/1/0/label/mood", row)  # ty: ignore[invalid-argument-type]
