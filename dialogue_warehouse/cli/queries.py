@@ -29,6 +29,7 @@ from dialogue_warehouse.cli.options import (
 )
 from dialogue_warehouse.cli.process import OwnProcess
 from dialogue_warehouse.common.text import VERDICTS
+from dialogue_warehouse.errors import counted
 from dialogue_warehouse.settings import MOST_SECONDS, Settings
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def restore(corpus: str, to: Path, overwrites: bool, **options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     written = restoring.restore_published(warehouse_paths(settings), settings, corpus, to, overwrites)
-    click.echo(f"{len(written):,} files written below {to}")
+    click.echo(f"{counted(len(written), 'file')} written below {to}")
 
 
 @cli.command()

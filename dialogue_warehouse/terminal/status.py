@@ -253,7 +253,7 @@ def places(corpora: Iterable[Corpus]) -> list[str]:
     for corpus in corpora:
         files = [file for file in corpus.files if not file.is_documentation]
         bases = sorted({file.url.removesuffix(file.path) for file in files})
-        name = f"{corpus.corpus_id} ({len(files)} files, license: {corpus.license})"
+        name = f"{corpus.corpus_id} ({counted(len(files), 'file')}, license: {corpus.license})"
         lines += [f"{name}: {base}<path> to FOLDER/{corpus.corpus_id}/<path>" for base in bases]
     return lines
 

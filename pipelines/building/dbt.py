@@ -386,7 +386,8 @@ def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) ->
         values = zip(names, broken[0] if broken else (), strict=False)
         first = ", the first: " + ", ".join(f"{name}={quoted(value)}" for name, value in values)
         about = about or fallback.of_rows(broken)
-    return f"test {result.name}: {result.failures:,} rows fail{first}", about
+    failing = "1 row fails" if result.failures == 1 else f"{result.failures:,} rows fail"
+    return f"test {result.name}: {failing}{first}", about
 
 
 def _node_result(node: Any) -> NodeResult:

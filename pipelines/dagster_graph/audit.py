@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 
 from dialogue_warehouse.corpora.suites import OUTCOMES, QUERY_ROWS, load_suites
-from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.landed import places_of
@@ -60,8 +60,9 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
                 ):
                     results.append(result)
                     stage.update(result.source_file_id)
-                stage.counts = {"files": len(results), "records": sum(result.records for result in results)}
-                stage.detail = f"{len(results):,} files, {stage.counts['records']:,} records"
+                records = sum(result.records for result in results)
+                stage.counts = {"files": len(results), "records": records}
+                stage.detail = f"{counted(len(results), 'file')}, {counted(records, 'record')}"
         verifying.write_results(results, paths.scratch_audit / "restorations", settings)
         history.copy_restorations(build, paths, settings)
         unequal = sum(not result.is_equal for result in results)

@@ -17,7 +17,7 @@ from dagster_dbt import DagsterDbtTranslator
 from dagster_dbt.asset_utils import build_dbt_specs
 
 from dialogue_warehouse.common.progress import Reporter, Stage
-from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
@@ -243,7 +243,7 @@ def _run_models(
             ran = [result for result in results if not result.reused_from]
             tests = sum(result.is_test for result in ran)
             stage.counts = {"models": len(ran) - tests, "tests": tests, "reused": len(results) - len(ran)}
-            stage.detail = f"{len(ran) - tests} models, {tests} tests"
+            stage.detail = f"{counted(len(ran) - tests, 'model')}, {counted(tests, 'test')}"
             if len(ran) < len(results):
                 stage.detail += f"; {len(results) - len(ran)} reused"
         error = dbt.failure(results, paths, spark_models.select(spark) if spark else None, settings)

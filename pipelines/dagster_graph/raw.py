@@ -64,7 +64,8 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 read = _land_or_fall_back(release, session)
                 landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
-                stage.detail = f"{len(landed):,} files, {records:,} records" if landed else "no files at the source"
+                read_now = f"{counted(len(landed), 'file')}, {counted(records, 'record')}"
+                stage.detail = read_now if landed else "no files at the source"
                 stage.counts = {"files": len(landed), "records": records}
                 stage.seconds = session.lander.seconds(release)
                 if read.fallback:

@@ -108,7 +108,7 @@ def test_final_failure_is_shown(instance: dg.DagsterInstance) -> None:
     def run(watch: dbt.Watch) -> models.Outcome:
         for finished in results:
             watch.finished(finished)
-        return models.Outcome(results, CheckError("test sound: 1 rows fail"))
+        return models.Outcome(results, CheckError("test sound: 1 row fails"))
 
     ran = run_step(run, instance)
     assert not ran.success

@@ -103,7 +103,7 @@ def test_failed_test_blocks_and_names_a_failing_row(
     project = copy_with_unknown_split(tmp_path / "clone", "abcd")
     failed = build_with(project, published.root, "--source", str(awkward_releases), "--quiet")
     assert failed.returncode == 1
-    reported = "test sound_dim_dialogues: 1 rows fail, the first: broken=unknown word, column_name=split, "
+    reported = "test sound_dim_dialogues: 1 row fails, the first: broken=unknown word, column_name=split, "
     assert reported + "value=holdout, first_row=abcd/train/" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert what_a_reader_sees(published) == before

@@ -95,7 +95,7 @@ def test_failure_is_raised_if_no_other_corpus_is_left_or_none_can_fall_back(tmp_
     """A run that is about the corpus at fault, a corpus that has fallen back already, one that is not published."""
     build = state.Build("20260101T000000000000Z", "run", datetime.now(UTC), "source", ("abcd", "sgd"))
     settings, paths = Settings(warehouse=tmp_path, keep_going=True), WarehousePaths(tmp_path)
-    failed = CheckError("test sound_fct_turns: 1 rows fail", at_fault={"abcd": "test sound_fct_turns"})
+    failed = CheckError("test sound_fct_turns: 1 row fails", at_fault={"abcd": "test sound_fct_turns"})
     fallen_back = replace(build, fallbacks={"abcd": Fallback("20250101T000000000000Z", Cause.DAMAGED, "cut off")})
     for of, to in (
         (build, replace(settings, keep_going=False)),
@@ -106,7 +106,7 @@ def test_failure_is_raised_if_no_other_corpus_is_left_or_none_can_fall_back(tmp_
         with pytest.raises(CheckError) as raised:
             fallback.fall_back_after(failed, of, to, paths, Reporter(quiet=True))
         assert raised.value is failed
-    with pytest.raises(CheckError, match=r"rows fail; abcd: cannot fall back, because nothing is published$"):
+    with pytest.raises(CheckError, match=r"row fails; abcd: cannot fall back, because nothing is published$"):
         fallback.fall_back_after(failed, build, settings, paths, Reporter(quiet=True))
 
 
