@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.site.application import MENU
 from dialogue_warehouse.site.asking import CHARTS
-from tests.integration.browser import Browser, Visit
+from tests.integration.browser import Browser, LeftError, Visit
 
 PATIENCE = 90
 UNFOLD = """
@@ -62,8 +62,14 @@ class Site:
         return self.browser.open(f"{self.url}{address}", width, scheme)
 
     def once(self, condition: str) -> None:
-        """Wait until a condition holds in the page."""
-        wait_for(lambda: self.browser.evaluate(condition), condition)
+        """Wait until a condition holds in the page, which may be left for another one meanwhile."""
+
+        def holds() -> bool:
+            with suppress(LeftError):
+                return bool(self.browser.evaluate(condition))
+            return False
+
+        wait_for(holds, condition)
 
     def unfold(self) -> None:
         """Show everything that a press on a button or a summary shows."""

@@ -43,6 +43,14 @@ class Visit:
     """Text that was received over websockets."""
 
 
+LEFT = "Inspected target navigated or closed"
+"""Chromium's message when the page was left while a command ran in it."""
+
+
+class LeftError(AssertionError):
+    """The page was left for another one while a command ran in it."""
+
+
 class Browser:
     """Browser with one tab. `send` sends commands; events that arrive in the meantime are recorded in `visit`."""
 
@@ -87,6 +95,8 @@ class Browser:
         while True:
             answer = self._next()
             if answer.get("id") == self._number:
+                if answer.get("error", {}).get("message") == LEFT:
+                    raise LeftError(answer)
                 assert "error" not in answer, answer
                 return answer["result"]
 

@@ -184,7 +184,17 @@ def test_every_check_of_the_corpus_passes_and_only_the_copied_text_is_left_to_do
         clone, "-m", "dialogue_warehouse", "check-corpus", NAME, DIALOGUE_CORPORA=str(tmp_path), **IN_ONE_PROCESS
     )
     found = steps(checked.stdout)
-    assert list(found) == ["files", "texts", "fixtures", "documents", "README", "dictionary", "rules", "tests"]
+    assert list(found) == [
+        "files",
+        "agreement",
+        "texts",
+        "fixtures",
+        "documents",
+        "README",
+        "dictionary",
+        "rules",
+        "tests",
+    ]
     assert found.pop("texts").endswith(" to do"), checked.stdout
     assert found.pop("documents") == "1 to do"
     assert set(found.values()) == {"ok"}, checked.stdout[-4000:]

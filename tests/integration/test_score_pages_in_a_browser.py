@@ -30,7 +30,7 @@ def test_run_opens_from_the_menu_and_back_returns(scored: Site) -> None:
     scored.browser.evaluate(f"{LINK}.click()")
     scored.once(f"location.search.startsWith('?run=') && {LOADED}")
     assert scored.browser.evaluate("document.querySelector('h1').innerText").startswith(name)
-    scored.browser.evaluate("history.back()")
+    scored.browser.evaluate("setTimeout(() => history.back())")
     scored.once(f"document.querySelector('h1').innerText === 'Scores' && {LOADED}")
     assert (scored.foreign(visit), visit.problems) == ([], [])
 

@@ -138,7 +138,7 @@ def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     )
     sample.key("k")
     sample.once(f"document.title === {json.dumps(first)}")
-    sample.browser.evaluate("history.back()")
+    sample.browser.evaluate("setTimeout(() => history.back())")
     sample.once(f"document.title !== {json.dumps(first)}")
 
 
@@ -157,7 +157,7 @@ def test_control_and_enter_run_the_query_and_back_brings_the_one_before(sample: 
     write(sample, "select 222 as n")
     sample.key("Enter", modifiers=2)
     sample.once("document.querySelector('.answer td')?.innerText.trim() === '222'")
-    sample.browser.evaluate("history.back()")
+    sample.browser.evaluate("setTimeout(() => history.back())")
     sample.once("document.querySelector('.answer td')?.innerText.trim() === '111'")
     sample.once(f"{EDITOR}?.innerText === 'select 111 as n'")
     assert sample.browser.evaluate("document.getElementById('query').value") == "select 111 as n"
