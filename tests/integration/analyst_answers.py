@@ -453,7 +453,7 @@ def _texts_by_corpus(releases: Path) -> dict[str, Texts]:
     return found
 
 
-def which_test_texts_stand_in_train(releases: Path) -> list[Row]:
+def which_test_texts_are_in_train(releases: Path) -> list[Row]:
     rows = []
     for corpus_id, texts in _texts_by_corpus(releases).items():
         train = [text for split, text in texts.said if split == "train"]

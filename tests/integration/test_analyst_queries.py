@@ -39,7 +39,7 @@ WRONG = {
         "arguments.turn_index >= heard.turn_index + 3",
     ),
     "when_is_the_mutual_friend_found": ("solvability.is_found", "solvability.selector_count = 2 as is_found"),
-    "which_test_texts_stand_in_train": ("core.same_text(utterance)", "lower(utterance)"),
+    "which_test_texts_are_in_train": ("core.same_text(utterance)", "lower(utterance)"),
 }
 """Maps a query to an error and the right text: each error must be noticed."""
 
@@ -207,6 +207,6 @@ def test_unseen_services_are_the_published_ones(real_warehouse) -> None:
 def test_test_questions_are_in_train_as_often_as_measured(real_warehouse) -> None:
     columns = "train_texts, test_texts, verbatim_percent, seen_texts, seen_dialogues, labeled_seen, other_label"
     where = "corpus_id = 'bbai'"
-    assert answered(real_warehouse, "which_test_texts_stand_in_train", columns, where) == [
+    assert answered(real_warehouse, "which_test_texts_are_in_train", columns, where) == [
         (2_399, 1_850, 0.0, 33, 33, 26, 14)
     ]

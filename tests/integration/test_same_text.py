@@ -14,7 +14,7 @@ from dialogue_warehouse.paths import CLONE
 from tests.conftest import build_warehouse
 from tests.integration.analyst_answers import letters_and_digits
 
-QUERY = CLONE / "warehouse" / "queries" / "10_which_test_texts_stand_in_train.sql"
+QUERY = CLONE / "warehouse" / "queries" / "10_which_test_texts_are_in_train.sql"
 COPIED = ("bbai", "mutualfriends")
 """Corpora of questions and of dialogues."""
 TEXTS = (
