@@ -90,6 +90,9 @@ def _load_schema(corpus_id: str) -> ModuleType:
     return schema
 
 
+_types_of = functools.cache(get_type_hints)
+
+
 def _checked(place: str, kind: type[Corpus | SourceFile], facts: Any, given: Sequence[str] = ()) -> dict[str, Any]:
     """Return facts of a corpus or a file. Raises CorpusError for a key that is unknown or missing, or a wrong type.
 
@@ -104,7 +107,7 @@ def _checked(place: str, kind: type[Corpus | SourceFile], facts: Any, given: Seq
     needed = [name for name, field in known.items() if field.default is MISSING]
     if lacking := [name for name in needed if name not in facts]:
         raise CorpusError(f"{entry}: '{lacking[0]}' is missing")
-    types = get_type_hints(kind)
+    types = _types_of(kind)
     for name in facts.keys() - {"mirrors"}:
         try:
             msgspec.convert(facts[name], types[name])
