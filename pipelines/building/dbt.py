@@ -8,7 +8,6 @@ environment of the process is changed. See https://docs.getdbt.com/reference/pro
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import itertools
 import json
@@ -25,13 +24,13 @@ import msgspec
 
 from dialogue_warehouse import environment
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.database import connect, limits, literal
+from dialogue_warehouse.common.database import OUT_OF_MEMORY, limits
 from dialogue_warehouse.common.files import plain_path, read_regular, write_atomically
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import CheckError, causes, quoted
+from dialogue_warehouse.errors import CheckError, causes
 from dialogue_warehouse.paths import DBT_LAST_PARSE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
-from pipelines.building import fallback, pieces
+from pipelines.building import pieces
 from pipelines.cluster import session
 from pipelines.cluster.options import is_server
 
@@ -104,11 +103,6 @@ CANCELLED_EVERY = 0.1
 """Seconds between two attempts to cancel the queries of a run; a query can begin just after the first."""
 ADDED_BY_SPARK = re.compile(r"\s*(== SQL ==$|at [\w.$<>/]+\()")
 PASSED = ("success", "pass", "warn")
-CORE = ("marts", "core")
-"""The folders of the models that stack those of the corpora."""
-NO_COLUMN = re.compile(r'Referenced column "\w+" not found')
-FIRST_ROWS = 1_000
-"""Failing rows of a test that are read."""
 
 
 class Parsed(NamedTuple):
@@ -143,6 +137,16 @@ class NodeResult:
     """The published build in which it passed, if it was not run."""
     rows: int | None = None
     """The rows of a published table; None for a test, and for a table of the scratch database."""
+
+    @property
+    def title(self) -> str:
+        """The kind and the name."""
+        return f"{'test' if self.is_test else 'model'} {self.name}"
+
+    @property
+    def is_out_of_memory(self) -> bool:
+        """True if its query needed more memory than DuckDB may use."""
+        return not self.is_passed and OUT_OF_MEMORY in self.message
 
 
 class InterruptedRunError(Exception):
@@ -272,24 +276,41 @@ def build(
 
     `watch` is called with the result of each node that has finished. The command `run` runs no tests. With "empty" as
     `tests`, a test runs only if it is selected by its own name. Models of corpora that are not in `built` have no rows;
-    they do not run. None: all corpora are built.
+    they do not run. None: all corpora are built. If models that run in parallel need more memory than there is, those
+    that failed and those that need them run again, one at a time.
     """
     scratch = plain_path(paths.scratch)
     with sources_below(manifest, scratch):
         profiles = write_profile(scratch, settings or Settings())
-        arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
-        arguments += [NO_CACHE, "--no-write-json"]
-        arguments += ["--indirect-selection", tests, *ONLY_DATA] if command == "build" else []
-        arguments += ["--select", select] if select else []
+        arguments = [
+            *_arguments(command, profiles, scratch / paths.dbt_target.name, engine),
+            NO_CACHE,
+            "--no-write-json",
+        ]
         excluded = [exclude] if exclude else []
         if built is not None:
             arguments += ["--vars", json.dumps({"built": sorted(built)})]
             excluded += _folders_of(manifest, set(registry.corpus_ids()) - set(built))
         arguments += ["--exclude", " ".join(excluded)] if excluded else []
-        try:
-            result = _invoke(arguments, manifest, watch.on_event if watch else None)
-        finally:
-            _release()
+        is_build = command == "build"
+
+        def run(tests: str, *selection: str) -> dict[str, NodeResult]:
+            of_tests = ("--indirect-selection", tests, *ONLY_DATA) if is_build else ()
+            return {node.unique_id: node for node in _run([*arguments, *of_tests, *selection], manifest, paths, watch)}
+
+        results = run(tests, *(("--select", select) if select else ()))
+        if any(node.is_out_of_memory for node in results.values()):
+            failed = " ".join(node.name for node in results.values() if not node.is_passed)
+            results |= run("empty", "--select", failed, "--threads", "1")
+    return list(results.values())
+
+
+def _run(arguments: list[str], manifest: Manifest, paths: WarehousePaths, watch: Watch | None) -> list[NodeResult]:
+    """Run a command on models and tests, then release the database."""
+    try:
+        result = _invoke(arguments, manifest, watch.on_event if watch else None)
+    finally:
+        _release()
     _raise_interrupt(result.exception)
     if watch and watch.is_ended.is_set():  # the failures are not those of a corpus
         raise InterruptedRunError("interrupted")
@@ -334,60 +355,6 @@ def _raise_interrupt(error: BaseException | None) -> None:
     """Raise an interrupt, which dbt catches like any error."""
     if error is not None and not isinstance(error, Exception):
         raise error
-
-
-Rows = tuple[list[str], list[tuple[Any, ...]]]
-"""The names of the columns, and rows."""
-
-
-def failure(
-    results: list[NodeResult],
-    paths: WarehousePaths,
-    select: Callable[[str, int], Rows] | None = None,
-    settings: Settings | None = None,
-) -> ModelError | None:
-    """Return an error with a line for each failed model or test, and a failing row of each test; else None.
-
-    `select` returns the first rows of a query. It is needed where the models are in no database of the scratch
-    folder.
-    """
-    failed = [result for result in results if not result.is_passed]
-    if not failed:
-        return None
-    causes = [result for result in failed if result.message != "skipped"] or failed
-    select = select or functools.partial(_select, paths, settings or Settings())
-    described = [_describe_failure(cause, select) for cause in sorted(causes, key=lambda one: one.name)]
-    return ModelError("\n".join(line for line, _ in described), fallback.at_fault(described))
-
-
-def _select(paths: WarehousePaths, settings: Settings, query: str, most: int) -> Rows:
-    """Return the first rows of a query of the databases that a build works on."""
-    with connect(settings, paths.scratch_database, read_only=True) as con:
-        con.execute(f"attach {literal(str(paths.scratch_staging))} as staging (read_only)")
-        rows = con.execute(query)
-        return [column[0] for column in rows.description], rows.fetchmany(most)
-
-
-def _describe_failure(result: NodeResult, select: Callable[[str, int], Rows]) -> tuple[str, set[str]]:
-    """Return a line about a failure, and the corpora that it is about."""
-    if not (result.is_test and result.failures):
-        place, about = "", fallback.named(result.folders)
-        with contextlib.suppress(duckdb.Error, CheckError):
-            place, found = fallback.locate(result.query, result.message, result.folders, select)
-            about = about or found
-        if result.folders == CORE and NO_COLUMN.search(result.message):
-            place += (
-                ": a model that it stacks lacks this column: select it there, or name it in `lacks` of its `config`"
-            )
-        return f"{'test' if result.is_test else 'model'} {result.name}: {result.message}{place}", about
-    first, about = "", fallback.named(result.folders)
-    with contextlib.suppress(duckdb.Error, CheckError):
-        names, broken = select(result.query, FIRST_ROWS)
-        values = zip(names, broken[0] if broken else (), strict=False)
-        first = ", the first: " + ", ".join(f"{name}={quoted(value)}" for name, value in values)
-        about = about or fallback.of_rows(broken)
-    failing = "1 row fails" if result.failures == 1 else f"{result.failures:,} rows fail"
-    return f"test {result.name}: {failing}{first}", about
 
 
 def _node_result(node: Any) -> NodeResult:

@@ -7,7 +7,7 @@ it stays on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Collection, Generator
 from typing import TYPE_CHECKING
 
 from dialogue_warehouse.common import files
@@ -15,7 +15,7 @@ from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, SPARK, Settings
 from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
-from pipelines.building import dbt
+from pipelines.building import dbt, fallback
 from pipelines.cluster import session
 from pipelines.cluster.session import Spark
 
@@ -61,7 +61,7 @@ def load(
     return dbt.build(manifest, paths, select=select, settings=settings, engine=DUCKDB, command="run")
 
 
-def select(spark: Spark) -> Callable[[str, int], dbt.Rows]:
+def select(spark: Spark) -> fallback.Select:
     """Return a function that returns the first rows of a query on Spark."""
     return lambda query, most: spark.sql(query, most)
 

@@ -21,7 +21,7 @@ from dialogue_warehouse.errors import CheckError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
-from pipelines.building import dbt, fallback, history, reusing, spark_models, state
+from pipelines.building import dbt, failures, fallback, history, reusing, spark_models, state
 from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
 
@@ -246,7 +246,7 @@ def _run_models(
             stage.detail = f"{counted(len(ran) - tests, 'model')}, {counted(tests, 'test')}"
             if len(ran) < len(results):
                 stage.detail += f"; {len(results) - len(ran)} reused"
-        error = dbt.failure(results, paths, spark_models.select(spark) if spark else None, settings)
+        error = failures.failure(results, paths, spark_models.select(spark) if spark else None, settings)
         if error is None and spark is not None:
             results, error = _load(results, project.manifest, paths, settings, reporter)
         if error is None:
@@ -293,4 +293,4 @@ def _load(
         stage.detail = f"{len(loaded)} tables"
     rows = {result.unique_id: result.rows for result in loaded}
     results = [replace(result, rows=rows.get(result.unique_id)) for result in results]
-    return Outcome(results, dbt.failure(loaded, paths, settings=settings))
+    return Outcome(results, failures.failure(loaded, paths, settings=settings))

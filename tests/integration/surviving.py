@@ -29,7 +29,7 @@ from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import rendering
 from dialogue_warehouse.site.application import MENU, application
 from dialogue_warehouse.terminal.dialogue_text import print_dialogue
-from pipelines.building import dbt
+from pipelines.building import dbt, failures
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 from tests.conftest import run_command
@@ -184,7 +184,7 @@ def failure_of_models(place: Place, select: str | None = None) -> str | None:
             command=command,
             built={file.corpus_id for file in landed},
         )
-        if (error := dbt.failure(results, paths)) is not None:
+        if (error := failures.failure(results, paths)) is not None:
             return str(error)
         if select is None:
             files = verifying.verify_database(paths.scratch_database, place.source, registry.corpus_ids(), settings)

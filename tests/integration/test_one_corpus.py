@@ -13,7 +13,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
-from pipelines.building import dbt
+from pipelines.building import dbt, failures
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 
@@ -48,7 +48,7 @@ def test_corpus_has_the_rows_that_it_has_beside_others(
 ) -> None:
     paths = WarehousePaths(tmp_path)
     results = build_alone(corpus_id, WarehousePaths(sample_folder).sample, paths)
-    assert dbt.failure(results, paths) is None
+    assert failures.failure(results, paths) is None
     assert {folder for result in results for folder in result.folders} & set(registry.corpus_ids()) == {corpus_id}
     assert [result.is_test for result in results].count(True) > 50
 

@@ -11,7 +11,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.claims import read_claims
 from dialogue_warehouse.corpora.release import raw_table
 from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
-from pipelines.building import dbt, pieces
+from pipelines.building import dbt, failures, pieces
 
 CORPUS = registry.load_corpora()[0]
 NAME = CORPUS.corpus_id
@@ -129,6 +129,6 @@ def test_failure_of_a_column_that_a_stacked_model_lacks_says_what_to_do(
     """Regression: the message named the core model, which is right, and the columns of the model that is wrong."""
     message = 'Binder Error: Referenced column "channel" not found in FROM clause!'
     result = dbt.NodeResult("model.x", "dim_dialogues", False, False, 0.1, 1, message, "", folders)
-    said = str(dbt.failure([result], WarehousePaths(tmp_path)))
+    said = str(failures.failure([result], WarehousePaths(tmp_path)))
     assert said.startswith(f"model dim_dialogues: {message}")
     assert said.endswith("select it there, or name it in `lacks` of its `config`") == is_said
