@@ -363,6 +363,11 @@ def test_p_value_is_the_share_of_signs_with_such_a_sum(number: int) -> None:
     assert p_value([*differences, 0.0]) == sum(one >= abs(sum(differences)) for one in sums) / len(sums)
 
 
+@pytest.mark.parametrize("differences", [(-3, -1, 3, -3, 4), (1, 2, -3), (5, -1, -1, -1, -1, -1)])
+def test_no_difference_has_the_p_value_one_whatever_the_rounding(differences: tuple[int, ...]) -> None:
+    assert {p_value([one / parts for one in differences]) for parts in range(1, 100)} == {1.0}
+
+
 def test_p_value_of_many_differences_is_close_to_that_of_drawn_signs() -> None:
     draw = random.Random(3)
     differences = [draw.gauss(0.1, 1) for _ in range(100)]
