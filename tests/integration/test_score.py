@@ -412,3 +412,8 @@ def test_wrong_words_in_python_are_named(sample_folder: Path, predictions: Writt
             dw.InputError, match=r"^there is no value of metric 'luck', group None and variant None; metrics "
         ):
             scores.value("luck")
+        first = scores.scores[0]
+        with pytest.raises(dw.InputError, match=rf" group 'Mars' .*; its groups are .*{re.escape(first.group_name)}"):
+            scores.value(first.metric, "Mars")
+        with pytest.raises(dw.InputError, match=rf" variant 'odd'; its variants are {first.variant}"):
+            scores.value(first.metric, first.group_name, "odd")
