@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, overload
 import duckdb
 import msgspec
 
-from dialogue_warehouse.api import arguments
+from dialogue_warehouse.api import arguments, processes
 from dialogue_warehouse.api.fixed import fix
 from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.corpora import registry
@@ -218,6 +218,8 @@ class Dialogues:
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
+        if processes.is_inherited(self._con):
+            raise InputError("another process has opened the warehouse of these dialogues; open it again in this one")
         keys = ([one.key for one in batch] for batch in batches(self._selected, BATCH_TURNS))
         try:
             with connection.another(self._con) as con:

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import NoReturn
 
+from dialogue_warehouse.api import processes
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection
@@ -53,9 +54,9 @@ class Opened:
     def close(self) -> None:
         """Close the connection, or do nothing if it is closed."""
         with self._lock:
-            if self._con is not None:
+            if self._con is not None and not processes.is_inherited(self._con):
                 self._con.close()
-                self._con = None
+            self._con = None
 
     def _open(self) -> None:
         """Open the published build; the id is read before and after, because another may be published meanwhile."""
@@ -65,7 +66,7 @@ class Opened:
             if builds.pointed_build(self.place.paths) == build_id:
                 break
             con.close()
-        self._con, self.build_id = con, build_id
+        self._con, self.build_id = processes.opened(con), build_id
 
     def database(self) -> Path:
         """Return the file of the open build. Raises InputError if another build has been published since."""
@@ -88,9 +89,11 @@ class Opened:
     def _opened(self) -> Connection:
         if self._con is None:
             raise InputError(f"{self.place.named}: the warehouse is closed; open it again")
+        if processes.is_inherited(self._con):
+            raise InputError(f"{self.place.named}: another process has opened the warehouse; open it again in this one")
         return self._con
 
     def another(self) -> Connection:
         """Return another connection, for one call."""
         with self._lock:
-            return connection.another(self._opened())
+            return processes.opened(connection.another(self._opened()))

@@ -122,13 +122,20 @@ class Scores(Struct, frozen=True):
         InputError
             If there is no such value.
         """
-        for score in self.scores:
-            if score.metric == metric and group in (None, score.group_name) and variant in (None, score.variant):
-                return score.value
-        known = ", ".join(dict.fromkeys(score.metric for score in self.scores))
-        raise InputError(
-            f"there is no value of metric {metric!r}, group {group!r} and variant {variant!r}; metrics are {known}"
-        )
+        found = self.scores
+        for words, field, wanted in (
+            ("metrics", "metric", metric),
+            ("its groups", "group_name", group),
+            ("its variants", "variant", variant),
+        ):
+            known = dict.fromkeys(str(getattr(score, field)) for score in found)
+            found = [score for score in found if wanted in (None, getattr(score, field))]
+            if not found:
+                raise InputError(
+                    f"there is no value of metric {metric!r}, group {group!r} and variant {variant!r};"
+                    f" {words} are {', '.join(known)}"
+                )
+        return found[0].value
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as built-in types."""

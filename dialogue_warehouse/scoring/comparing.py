@@ -102,7 +102,7 @@ def p_value(differences: Sequence[float]) -> float:
     if not differing:
         return 1.0
     if len(differing) <= MOST_EXACT:
-        reached = total * (1 - 1e-9)
+        reached = total - 1e-9 * math.fsum(map(abs, differing))  # sums that are equal may differ by their rounding
         choices = itertools.product((1, -1), repeat=len(differing))
         return sum(abs(sum(map(operator.mul, differing, signs))) >= reached for signs in choices) / 2 ** len(differing)
     spread = math.sqrt(math.fsum(one * one for one in differing))

@@ -5,11 +5,37 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import dialogue_warehouse as dw
+
+FORKED = """
+import os, sys
+import dialogue_warehouse as dw
+
+warehouse = dw.open(sys.argv[1])
+selected = warehouse.dialogues()
+turns = len(selected[0].turns)
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(selected[0].turns) == turns
+    sys.exit()
+for use in (lambda: selected[0], warehouse.tables, lambda: list(selected.examples()), warehouse.refresh):
+    try:
+        use()
+    except dw.InputError as error:
+        print(error)
+inherited, warehouse = warehouse, dw.open(sys.argv[1])
+inherited.close()
+selected = inherited = None
+assert len(warehouse.dialogues()[0].turns) == turns
+warehouse.close()
+"""
 
 
 def turns_of(place: Path, key: str) -> int:
@@ -33,3 +59,15 @@ def test_selected_dialogues_can_be_copied_but_not_pickled(sample_folder: Path) -
                 TypeError, match=r"^selected dialogues cannot be pickled, .*: pass their `keys` on, and open "
             ):
                 copied(selected)
+
+
+def test_a_forked_process_opens_its_own_warehouse_and_ends(sample_folder: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FORKED, sample_folder], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    refused = "another process has opened the warehouse"
+    assert run.stdout.splitlines() == [
+        f"{refused} of these dialogues; open it again in this one",
+        *3 * [f"{sample_folder}: {refused}; open it again in this one"],
+    ]

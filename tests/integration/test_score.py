@@ -363,6 +363,11 @@ def test_p_value_is_the_share_of_signs_with_such_a_sum(number: int) -> None:
     assert p_value([*differences, 0.0]) == sum(one >= abs(sum(differences)) for one in sums) / len(sums)
 
 
+@pytest.mark.parametrize("differences", [(-3, -1, 3, -3, 4), (1, 2, -3), (5, -1, -1, -1, -1, -1)])
+def test_no_difference_has_the_p_value_one_whatever_the_rounding(differences: tuple[int, ...]) -> None:
+    assert {p_value([one / parts for one in differences]) for parts in range(1, 100)} == {1.0}
+
+
 def test_p_value_of_many_differences_is_close_to_that_of_drawn_signs() -> None:
     draw = random.Random(3)
     differences = [draw.gauss(0.1, 1) for _ in range(100)]
@@ -407,3 +412,8 @@ def test_wrong_words_in_python_are_named(sample_folder: Path, predictions: Writt
             dw.InputError, match=r"^there is no value of metric 'luck', group None and variant None; metrics "
         ):
             scores.value("luck")
+        first = scores.scores[0]
+        with pytest.raises(dw.InputError, match=rf" group 'Mars' .*; its groups are .*{re.escape(first.group_name)}"):
+            scores.value(first.metric, "Mars")
+        with pytest.raises(dw.InputError, match=rf" variant 'odd'; its variants are {first.variant}"):
+            scores.value(first.metric, first.group_name, "odd")
