@@ -18,10 +18,12 @@ from dialogue_warehouse.cli.process import OwnProcess
 from dialogue_warehouse.common import progress
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
-from dialogue_warehouse.settings import silence_telemetry
+from dialogue_warehouse.settings import silence_telemetry, variable_of
 
 COMMANDS = (builds, corpora, exports, queries, releases, scores)
 """The modules that add their commands to `cli` on import."""
+LIMITS = f"{variable_of('memory_limit')} (for a query, {variable_of('query_memory_limit')})"
+"""The settings of the memory that DuckDB may use."""
 
 
 def main(arguments: list[str] | None = None, process: OwnProcess | None = None) -> int:
@@ -93,8 +95,11 @@ def _status_of_system(error: BaseException) -> int:
     if isinstance(error, OSError) and error.strerror:
         files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
         return _say(f"error: {files or 'an unnamed file'}: {error.strerror}", BAD_INPUT)
-    if (duckdb := sys.modules.get("duckdb")) and isinstance(error, duckdb.IOException):
-        return _say(f"error: {first_line(error)}", CHECK_FAILED)
+    if duckdb := sys.modules.get("duckdb"):
+        if any(isinstance(cause, duckdb.OutOfMemoryException) for cause in causes(error)):
+            return _say(f"error: DuckDB needs more memory than it may use: set a larger {LIMITS}", CHECK_FAILED)
+        if isinstance(error, duckdb.IOException):
+            return _say(f"error: {first_line(error)}", CHECK_FAILED)
     return _say_defect(error)
 
 

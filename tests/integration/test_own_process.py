@@ -46,6 +46,10 @@ def test_command_line_imports_no_module_with_exit_handlers() -> None:
 
 
 NO_MEMORY = "error: out of memory\n"
+LIMITED = (
+    "error: DuckDB needs more memory than it may use: set a larger DIALOGUE_MEMORY_LIMIT"
+    " (for a query, DIALOGUE_QUERY_MEMORY_LIMIT)\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +64,12 @@ NO_MEMORY = "error: out of memory\n"
         ("raise ImportError('x.so: failed to map segment from shared object')", 1, NO_MEMORY),
         ("import duckdb\nraise duckdb.OutOfMemoryException('Failed to allocate block (bad allocation)')", 1, NO_MEMORY),
         ("raise OSError(12, 'Cannot allocate memory')", 1, NO_MEMORY),
+        (
+            "import duckdb\nwith duckdb.connect(config={'memory_limit': '20MB'}) as con:\n"
+            "    con.execute('select list(range) from range(10_000_000)')",
+            1,
+            LIMITED,
+        ),
         (
             "one, other = KeyError('a ring'), ValueError()\none.__context__, other.__context__ = other, one\nraise one",
             1,
