@@ -92,6 +92,55 @@ def test_notice_is_one_line_without_control_characters(sample_folder: Path, tmp_
     assert notice.endswith(r", a\nb\x1b[31m")
 
 
+@pytest.mark.parametrize(
+    ("corpus_id", "changed", "problems"),
+    [
+        (
+            "sgd",
+            {"active_intent": "FindBanana", "requested_slots": ["banana"]},
+            (
+                ("an intent is unknown to its service: it counts as wrong", "FindBanana"),
+                ("a requested slot is unknown to its service: it counts as wrong", "banana"),
+            ),
+        ),
+        (
+            "abcd",
+            {"intent": "banana", "next_step": "take-action", "action": "pull_up_account"},
+            (
+                ("intent is a label that the corpus does not have: it counts as wrong", "banana"),
+                ("next_step is a label that the corpus does not have: it counts as wrong", "take-action"),
+                ("action is a label that the corpus does not have: it counts as wrong", "pull_up_account"),
+            ),
+        ),
+        (
+            "taskmaster1",
+            {"arguments": [{"name": "banana.accept", "text": "8"}]},
+            (("the corpus has no such label: it counts as wrong", "banana.accept"),),
+        ),
+    ],
+)
+def test_label_that_the_corpus_does_not_have_is_noticed(
+    sample_folder: Path,
+    tmp_path: Path,
+    corpus_id: str,
+    changed: dict[str, object],
+    problems: tuple[tuple[str, str], ...],
+) -> None:
+    """Underscores in place of hyphens made every value wrong, and no message said why."""
+    golden.example(sample_folder, corpus_id, tmp_path)
+    path = next(tmp_path.glob("*lines.jsonl"))
+    first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    options = golden.options_of(corpus_id)
+    with golden.scored(sample_folder, corpus_id, path, **options) as scores:
+        assert not {problem for problem, *_ in scores.notices} & {problem for problem, _ in problems}
+    path.write_text(json.dumps(json.loads(first) | changed) + "\n" + "".join(rest), encoding="utf-8")
+    with golden.scored(sample_folder, corpus_id, path, **options) as scores:
+        found = {problem: (times, place.rpartition(", ")[2]) for problem, times, _, place in scores.notices}
+    assert {problem: found.get(problem) for problem, _ in problems} == {
+        problem: (1, label) for problem, label in problems
+    }
+
+
 def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path: Path) -> None:
     path = golden.example(sample_folder, "bbai", tmp_path)
     content = path.read_bytes()

@@ -115,10 +115,46 @@ where judged.task = 'cds' and judged.label is not null and judged.is_predicted
 -- part: problems
 with
 
+-- The labels of the ontology and those of the turns.
+known as (
+    select
+        'intent' as kind,
+        intent as label
+    from dim_intents
+    where corpus_id = 'abcd'
+    union
+    select
+        'action' as kind,
+        act as label
+    from dim_acts
+    where corpus_id = 'abcd'
+    union
+    select
+        unnest(['intent', 'next_step', 'action']) as kind,
+        unnest([intent, next_step, act]) as label
+    from cases
+),
+
+labels as (
+    select
+        unnest(['intent', 'next_step', 'action']) as kind,
+        unnest([intent, next_step, action]) as label,
+        predicted_examples.*
+    from predicted_examples
+),
+
+unknown as (
+    select labels.*
+    from labels
+    anti join known on labels.kind = known.kind and labels.label = known.label
+    where labels.label is not null
+),
+
 found as (
     select
         true as is_refused,
         'the split has no such dialogue' as problem,
+        null as detail,
         examples.*
     from predicted_examples as examples
     anti join selected on examples.dialogue_id = selected.dialogue_id
@@ -127,6 +163,7 @@ found as (
     select
         false as is_refused,
         'the processor makes no such example: it does not count' as problem,
+        null as detail,
         examples.*
     from predicted_examples as examples
     semi join selected on examples.dialogue_id = selected.dialogue_id
@@ -140,6 +177,7 @@ found as (
     select
         false as is_refused,
         'an example is predicted twice: the last prediction counts' as problem,
+        null as detail,
         examples.*
     from predicted_examples as examples
     qualify
@@ -152,6 +190,7 @@ found as (
     select
         false as is_refused,
         'a ranking has fewer than ten places: recall at 10 counts no more than those' as problem,
+        null as detail,
         examples.*
     from predicted_examples as examples
     inner join cases
@@ -160,6 +199,14 @@ found as (
         and examples.step = cases.step
         and examples.value_index = cases.value_index
     where len(examples.ranking) < 10 and cases.target_position is not null and cases.task = 'cds'
+
+    union all
+    select
+        false as is_refused,
+        unknown.kind || ' is a label that the corpus does not have: it counts as wrong' as problem,
+        unknown.label as detail,
+        unknown.* exclude (kind, label)
+    from unknown
 )
 
 select
@@ -168,7 +215,7 @@ select
     found.file,
     concat(
         'dialogue ', found.dialogue_id, ', turn_count ', found.turn_number, ', step ', found.step,
-        ', position ', found.value_index
+        ', position ', found.value_index, ', ' || found.detail
     ) as place,
     found.record,
     found.position

@@ -71,6 +71,23 @@ values_placed as (
         on values_given.unit_key = gold_values.unit_key and values_given.given.slot = gold_values.slot
 ),
 
+requested as (
+    select
+        latest.*,
+        unnest(latest.requested_slots) as slot
+    from latest
+    semi join predicted_frames as frames
+        on latest.position = frames.position and frames.requested_form = 'list'
+),
+
+intents as (
+    select
+        service,
+        intent
+    from dim_intents
+    where corpus_id = 'sgd' and split in (select selected.split from selected)
+),
+
 found as (
     select
         true as is_refused,
@@ -208,6 +225,23 @@ found as (
         frames.file, frames.record, frames.position, frames.dialogue_id, frames.turn_index, frames.service as detail
     from frames
     where frames.requested_form <> 'list'
+
+    union all
+    select
+        false as is_refused,
+        'a requested slot is unknown to its service: it counts as wrong' as problem,
+        file, record, position, dialogue_id, turn_index, requested.slot as detail
+    from requested
+    anti join schema_slots on requested.service = schema_slots.service and requested.slot = schema_slots.slot
+
+    union all
+    select
+        false as is_refused,
+        'an intent is unknown to its service: it counts as wrong' as problem,
+        file, record, position, dialogue_id, turn_index, latest.active_intent as detail
+    from latest
+    anti join intents on latest.service = intents.service and latest.active_intent = intents.intent
+    where latest.active_intent <> 'NONE'
 
     union all
     select

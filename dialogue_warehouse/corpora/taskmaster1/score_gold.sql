@@ -3,10 +3,29 @@
 -- part: problems
 with
 
+-- The labels of the ontology and those of the workers.
+known as (
+    select service || '.' || slot as name
+    from dim_slots
+    where corpus_id = 'taskmaster1'
+    union
+    select regexp_replace(source_label, '\.(accept|reject)$', '') as name
+    from fct_slots
+    where corpus_id = 'taskmaster1' and annotation_type = 'span' and source_label is not null
+),
+
+labels as (
+    select
+        utterances.*,
+        unnest(utterances.arguments).name as label
+    from predicted_utterances as utterances
+),
+
 found as (
     select
         true as is_refused,
         'the split has no such dialogue' as problem,
+        null as detail,
         utterances.*
     from predicted_utterances as utterances
     anti join selected on utterances.dialogue_id = selected.dialogue_id
@@ -15,6 +34,7 @@ found as (
     select
         true as is_refused,
         'the dialogue has no such utterance' as problem,
+        null as detail,
         utterances.*
     from predicted_utterances as utterances
     semi join selected on utterances.dialogue_id = selected.dialogue_id
@@ -26,18 +46,28 @@ found as (
     select
         false as is_refused,
         'an utterance is predicted twice: the last prediction counts' as problem,
+        null as detail,
         utterances.*
     from predicted_utterances as utterances
     where utterances.turn_index is not null
     qualify
         row_number() over (partition by utterances.dialogue_id, utterances.turn_index order by utterances.position) = 2
+
+    union all
+    select
+        false as is_refused,
+        'the corpus has no such label: it counts as wrong' as problem,
+        labels.label as detail,
+        labels.* exclude (label)
+    from labels
+    anti join known on regexp_replace(labels.label, '\.(accept|reject)$', '') = known.name
 )
 
 select
     found.is_refused,
     found.problem,
     found.file,
-    concat('dialogue ', found.dialogue_id, ', utterance ' || found.turn_index) as place,
+    concat('dialogue ', found.dialogue_id, ', utterance ' || found.turn_index, ', ' || found.detail) as place,
     found.record,
     found.position
 from found
