@@ -26,7 +26,7 @@ import msgspec
 
 from dialogue_warehouse.common.database import connect, literal
 from dialogue_warehouse.errors import InputError, counted, is_lacking, naming
-from dialogue_warehouse.paths import BUILD_ID
+from dialogue_warehouse.paths import BUILD_ID, temporary_folder
 from dialogue_warehouse.settings import Settings
 
 LARGEST_FILE = 2 * 2**30
@@ -182,7 +182,7 @@ def plain_path(folder: Path) -> Path:
     """
     if PLAIN.fullmatch(str(folder)):
         return folder
-    place = tempfile.mkdtemp(prefix="dialogue-warehouse-")
+    place = tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     link = Path(place) / "folder"
     link.symlink_to(folder, target_is_directory=True)
