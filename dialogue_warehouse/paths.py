@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,14 @@ def absolute(path: Path) -> Path:
         return path.expanduser().absolute()
     except RuntimeError:
         raise InputError(f"{path}: this user has no home folder; write the full path") from None
+
+
+def temporary_folder() -> Path:
+    """Return the folder for temporary files. Raises InputError if there is none that this user can write."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise InputError("no folder for temporary files can be written, such as /tmp; set TMPDIR to one") from None
 
 
 def refuse_root(folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import IO, Any, Self
 
 from dialogue_warehouse import environment
 from dialogue_warehouse.errors import CheckError
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import CLONE, in_home
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
@@ -73,7 +73,7 @@ class AuditProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=CLONE,
-            env={**environment.own_variables(), **TELEMETRY_OFF, **ONE_THREAD},
+            env={**environment.own_variables(), **TELEMETRY_OFF, **ONE_THREAD, "HOME": str(in_home("~"))},
             text=True,
             encoding="utf-8",
             errors="replace",

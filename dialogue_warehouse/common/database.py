@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import temporary_folder
 from dialogue_warehouse.settings import Settings, variable_of
 
 NO_PROGRESS_BAR = "set enable_progress_bar = false"
@@ -106,7 +106,7 @@ def connect(
     config = limits(settings) | options
     if database is None:
         spill = f"dialogue-warehouse-{os.getpid()}-{next(_connections)}.spill"
-        config["temp_directory"] = str(Path(tempfile.gettempdir(), spill))
+        config["temp_directory"] = str(temporary_folder() / spill)
     try:
         con = duckdb.connect(str(database or ":memory:"), read_only=read_only, config=config)
     except duckdb.Error as error:

@@ -26,7 +26,7 @@ import msgspec
 
 from dialogue_warehouse.common.database import connect, literal
 from dialogue_warehouse.errors import InputError, counted, is_lacking, naming
-from dialogue_warehouse.paths import BUILD_ID
+from dialogue_warehouse.paths import BUILD_ID, temporary_folder
 from dialogue_warehouse.settings import Settings
 
 LARGEST_FILE = 2 * 2**30
@@ -182,15 +182,16 @@ def plain_path(folder: Path) -> Path:
     """
     if PLAIN.fullmatch(str(folder)):
         return folder
-    place = tempfile.mkdtemp(prefix="dialogue-warehouse-")
+    place = tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     link = Path(place) / "folder"
     link.symlink_to(folder, target_is_directory=True)
     return link
 
 
-READ_ONLY = 0o444
-"""The mode of a published file. A connection that is not read-only fails at once; otherwise it would lock the file."""
+WRITABLE = 0o222
+"""The permissions that a published file lacks. A connection that is not read-only fails at once; otherwise it would
+lock the file."""
 LEFTOVER = re.compile(r"\.(.+?)\.(?:[0-9]+\.)?[0-9]+\.(?:tmp|old)")
 """The name of a file or folder that a process writes beside another, or has moved aside."""
 
@@ -243,9 +244,9 @@ def link_or_copy(file: Path, to: Path) -> None:
 
 
 def make_read_only(file: Path) -> None:
-    """Remove all write permissions of a file, if the file system has modes."""
+    """Remove all write permissions of a file, if the file system has modes. Who may read it stays as it is."""
     try:
-        file.chmod(READ_ONLY)
+        file.chmod(stat.S_IMODE(file.stat().st_mode) & ~WRITABLE)
     except OSError as error:
         if not is_lacking(error):
             raise

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from dialogue_warehouse.errors import InputError
+
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
 
@@ -34,14 +36,25 @@ def end_with_parent(parent: int) -> None:
 
 
 def can_share() -> bool:
-    """Return whether processes can share a lock. Locks are in /dev/shm, which may be read-only or missing."""
+    """Return whether processes can share a lock."""
+    try:
+        refuse_no_shared_memory()
+    except InputError:
+        return False
+    return True
+
+
+def refuse_no_shared_memory() -> None:
+    """Raise InputError if processes cannot share a lock, which dbt needs even in one process.
+
+    Locks are in /dev/shm, which may be read-only or missing.
+    """
     import multiprocessing  # commands that only read do not need it
 
     try:
         multiprocessing.get_context("fork").Lock()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        raise InputError(f"a build needs to write to /dev/shm: {error.strerror}") from error
 
 
 SELDOM = (100_000, 50, 100)

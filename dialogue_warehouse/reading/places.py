@@ -28,6 +28,7 @@ from dialogue_warehouse.paths import (
     refuse_root,
     refuse_undecodable,
     tables_beside,
+    temporary_folder,
 )
 from dialogue_warehouse.paths import downloads as downloads_folder
 from dialogue_warehouse.reading import connection, descriptions
@@ -127,7 +128,7 @@ class Place:
         """
         self._refuse_raw()
         self._seen = _identity(self._path)
-        paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-")))
+        paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())))
         weakref.finalize(self, shutil.rmtree, paths.root, ignore_errors=True)
         paths.builds.mkdir()
         tables, database = self._path, self._path

@@ -16,11 +16,12 @@ import duckdb
 
 from dialogue_warehouse.common.database import GLOB_CHARACTERS
 from dialogue_warehouse.common.files import refuse_no_folder
+from dialogue_warehouse.common.processes import refuse_no_shared_memory
 from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, counted, is_full
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths, temporary_folder
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.file_names import repository_path
 from dialogue_warehouse.releases.finding import Source
@@ -45,6 +46,9 @@ SHUFFLES = 1.8
 """The factor where Spark runs on this machine alone, because its shuffle files lie below the warehouse too. Measured
 with `local[2]`: 959 MiB at scale 1, 756 of them shuffle files. A cluster has these files elsewhere; the most below the
 warehouse was then 473 MB."""
+
+FEW_FILES = 100
+"""Number of inodes that count as none. A build of the sample makes several hundred files."""
 
 
 def needed_bytes(source: Source) -> int:
@@ -107,7 +111,14 @@ def explain_full_disk(error: BaseException, source: Source) -> BuildError | None
     if not is_full(error):
         return None
     root = source.paths.root
-    return BuildError(f"{root}: {NO_SPACE}; {_need(needed_bytes(source), root)}")
+    return BuildError(f"{root}: {NO_SPACE}; {_no_files(root) or _need(needed_bytes(source), root)}")
+
+
+def _no_files(folder: Path) -> str:
+    """Return that a file system has room for few more files, whatever their size; "" for any other."""
+    limits = os.statvfs(folder)
+    is_short = limits.f_files and limits.f_favail < FEW_FILES  # some file systems have no limit, which is 0
+    return "its file system has no inodes left for more files (`df --inodes`)" if is_short else ""
 
 
 def _need(needed: int, folder: Path) -> str:
@@ -225,6 +236,8 @@ def check_before_building(source: Source) -> None:
 def check_input(source: Source) -> None:
     """Raise InputError for settings, a source or a warehouse folder that cannot be used."""
     settings, paths = source.settings, source.paths
+    refuse_no_shared_memory()
+    temporary_folder()
     if (length := len(os.fsencode(paths.root))) > LONGEST_PATH:
         raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):

@@ -16,7 +16,7 @@ import yaml
 
 from dialogue_warehouse.common.files import read_regular, write_atomically
 from dialogue_warehouse.errors import InputError, in_one_line
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import WarehousePaths, temporary_folder
 
 DAGSTER_YAML = """\
 # Written once, when the warehouse was new. No build, start or upgrade changes it: your own settings stay. All settings:
@@ -143,7 +143,7 @@ def _reasons(found: dict[str, Any]) -> Iterator[object]:
     storages = {name: settings for name, settings in found.items() if name in STORAGES}
     others = {name: settings for name, settings in found.items() if name not in STORAGES}
     part = ""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         others |= {"storage": {"sqlite": {"base_dir": folder}}}
         try:
             with dg.DagsterInstance.local_temp(folder, overrides=others) as instance:

@@ -43,6 +43,8 @@ BUILDS_SHOWN = 50
 """Builds after which the history of the assets starts again: a reported build is half a megabyte."""
 OF_HISTORY = ("history", "schedules", "storage")
 """Folders below Dagster's home in which it keeps its history, unless the configuration names others."""
+FOR_NOW = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM")
+"""Errors of SQLite that pass: another process works on the database, or disk or memory is short."""
 OF_RUNS = ("history/runs", "storage")
 """Folders below Dagster's home with the event log of a run and its output, under the run's id."""
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -302,10 +304,16 @@ def _damaged_databases(paths: WarehousePaths) -> Iterator[Path]:
         try:
             with contextlib.closing(sqlite3.connect(database)) as con:
                 is_sound = con.execute("pragma quick_check(1)").fetchall() == [("ok",)]
-        except sqlite3.DatabaseError:
-            is_sound = False
+        except sqlite3.DatabaseError as error:
+            is_sound = _is_kept_away(error, database)
         if not is_sound:
             yield database
+
+
+def _is_kept_away(error: sqlite3.DatabaseError, database: Path) -> bool:
+    """Return whether a database cannot be opened now, or not by this user, which says nothing about its content."""
+    is_allowed = all(os.access(path, os.R_OK | os.W_OK, effective_ids=True) for path in (database, database.parent))
+    return not is_allowed or getattr(error, "sqlite_errorname", "").startswith(FOR_NOW)
 
 
 def main(arguments: list[str] | None = None) -> int:

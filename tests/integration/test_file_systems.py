@@ -9,6 +9,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,28 @@ def test_processes_share_nothing_if_shared_memory_is_read_only(tmp_path: Path) -
     ended = run(*ALONE, f"{script}; {simulate} && {sys.executable} -c '{code}'", DIALOGUE_PROCESSES="2")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[-1] == "False False"
+    folder = tmp_path / "warehouse"
+    refused = run(*ALONE, f"{script}; {sys.executable} -m dialogue_warehouse build --warehouse {folder}")
+    reported = "error: a build needs to write to /dev/shm: Read-only file system\n"
+    assert (refused.returncode, refused.stderr) == (2, reported)
+    assert not folder.exists()
+
+
+def test_missing_temporary_folder_is_named(
+    tmp_path: Path, sample_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Regression: readers named no file, and a build ended with an internal error."""
+
+    def refuse() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    for command in (("sql", "select 1 as n", "--warehouse", sample_folder), ("build", "--warehouse", tmp_path / "new")):
+        assert main.main(list(map(str, command))) == 2
+        assert capsys.readouterr().err == (
+            "error: no folder for temporary files can be written, such as /tmp; set TMPDIR to one\n"
+        )
+    assert not (tmp_path / "new").exists()
 
 
 def test_warehouse_on_a_read_only_disk_is_read_and_verified(tmp_path: Path, sample_folder: Path) -> None:

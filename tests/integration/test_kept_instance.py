@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pwd
 import shutil
 import sqlite3
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -260,3 +264,30 @@ def test_damaged_history_starts_again_and_is_reported(
         f"{index}: the history of runs cannot be read, a new one is started\n" if content else ""
     )
     assert paths.dagster_yaml.read_text() == own
+
+
+def test_history_that_this_user_cannot_open_is_kept(as_another_user: Path) -> None:
+    """Regression: it counted as damaged and was removed, if only its files belonged to another user."""
+    paths = WarehousePaths(as_another_user)
+    databases = kept._databases(paths)
+    assert databases
+    with pytest.raises(InputError, match=r"the history that it names cannot be opened"):
+        prepare(paths)
+    assert kept._databases(paths) == databases
+
+
+@pytest.fixture
+def as_another_user() -> Iterator[Path]:
+    """Return a warehouse with a history in files of another user, in folders in which everybody may write."""
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
+        prepare(WarehousePaths(Path(folder)))
+        for file in (Path(folder), *Path(folder).rglob("*")):
+            file.chmod(0o000 if file.suffix == ".db" else 0o777)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            yield Path(folder)
+        finally:
+            if is_root:
+                os.seteuid(0)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import NO_SPACE, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import catalogue, query
 from dialogue_warehouse.releases.finding import Source
@@ -215,3 +218,13 @@ def test_unknown_corpus_to_read_again_is_rejected(tmp_path: Path) -> None:
     paths = WarehousePaths(tmp_path / "warehouse")
     with pytest.raises(InputError, match=r"^nowhere: no such corpus; there are "):
         check_input(Source(settings(paths, None, refresh=("nowhere",)), paths))
+
+
+def test_disk_without_inodes_is_not_called_full(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the message said that there was more space than the build needs."""
+    source, full = Source(settings(paths, None), paths), OSError(errno.ENOSPC, NO_SPACE)
+    assert "a build of this source needs about" in str(checks.explain_full_disk(full, source))
+    limits = SimpleNamespace(f_files=1000, f_favail=3)
+    monkeypatch.setattr(os, "statvfs", lambda _: limits)
+    said = "its file system has no inodes left for more files (`df --inodes`)"
+    assert str(checks.explain_full_disk(full, source)) == f"{paths.root}: {NO_SPACE}; {said}"

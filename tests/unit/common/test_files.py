@@ -323,3 +323,13 @@ def test_folder_that_cannot_be_read_is_refused(open_folder: Path, mode: int) -> 
     with pytest.raises(InputError, match=r"/closed: Permission denied$"):
         files.refuse_no_folder(closed)
     closed.chmod(0o777)
+
+
+@pytest.mark.parametrize(("mode", "kept"), [(0o644, 0o444), (0o640, 0o440), (0o600, 0o400)])
+def test_read_only_file_is_read_by_no_one_else(tmp_path: Path, mode: int, kept: int) -> None:
+    """Regression: a published database was open to every user, whatever the umask of the build was."""
+    file = tmp_path / "file"
+    file.touch()
+    file.chmod(mode)
+    files.make_read_only(file)
+    assert file.stat().st_mode & 0o777 == kept

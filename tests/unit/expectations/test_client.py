@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -61,3 +62,11 @@ def test_process_ends_with_its_client(impostor: Any) -> None:
     child = process._process
     process.close()
     assert child.poll() is not None
+
+
+def test_process_of_a_user_without_a_home_has_one(impostor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: Great Expectations looks for the home folder, and the build of such a user failed."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 2)
+    with impostor('echo "$HOME" >&2') as process, pytest.raises(AuditError, match=f": {os.devnull}/~$"):
+        process.run({})
