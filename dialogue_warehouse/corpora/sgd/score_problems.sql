@@ -52,42 +52,6 @@ zipped as (
     inner join gold_turns on turns.dialogue_id = gold_turns.dialogue_id and turns.turn_index = gold_turns.turn_index
 ),
 
-values_given as (
-    select
-        latest.* exclude (slot_values),
-        unnest(latest.slot_values) as given
-    from latest
-),
-
-values_placed as (
-    select
-        values_given.*,
-        schema_slots.slot is not null as is_known,
-        gold_values.unit_key is not null as in_gold
-    from values_given
-    left join schema_slots
-        on values_given.service = schema_slots.service and values_given.given.slot = schema_slots.slot
-    left join gold_values
-        on values_given.unit_key = gold_values.unit_key and values_given.given.slot = gold_values.slot
-),
-
-requested as (
-    select
-        latest.*,
-        unnest(latest.requested_slots) as slot
-    from latest
-    semi join predicted_frames as frames
-        on latest.position = frames.position and frames.requested_form = 'list'
-),
-
-intents as (
-    select
-        service,
-        intent
-    from dim_intents
-    where corpus_id = 'sgd' and split in (select selected.split from selected)
-),
-
 found as (
     select
         true as is_refused,
@@ -229,19 +193,9 @@ found as (
     union all
     select
         false as is_refused,
-        'a requested slot is unknown to its service: it counts as wrong' as problem,
-        file, record, position, dialogue_id, turn_index, requested.slot as detail
-    from requested
-    anti join schema_slots on requested.service = schema_slots.service and requested.slot = schema_slots.slot
-
-    union all
-    select
-        false as is_refused,
-        'an intent is unknown to its service: it counts as wrong' as problem,
-        file, record, position, dialogue_id, turn_index, latest.active_intent as detail
-    from latest
-    anti join intents on latest.service = intents.service and latest.active_intent = intents.intent
-    where latest.active_intent <> 'NONE'
+        unknown_labels.problem,
+        file, record, position, dialogue_id, turn_index, unknown_labels.label as detail
+    from unknown_labels
 
     union all
     select

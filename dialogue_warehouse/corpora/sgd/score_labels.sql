@@ -1,0 +1,53 @@
+-- The labels of the predicted frames beside the schema.
+
+-- Intents and requested slots that their service does not have, which count as wrong.
+-- part: unknown_labels
+with
+
+requested as (
+    select
+        latest.*,
+        unnest(latest.requested_slots) as label
+    from latest
+    semi join predicted_frames as frames on latest.position = frames.position and frames.requested_form = 'list'
+)
+
+select
+    'a requested slot is unknown to its service: it counts as wrong' as problem,
+    requested.*
+from requested
+anti join schema_slots on requested.service = schema_slots.service and requested.label = schema_slots.slot
+
+union all
+select
+    'an intent is unknown to its service: it counts as wrong' as problem,
+    latest.*,
+    latest.active_intent as label
+from latest
+anti join (
+    select intents.*
+    from dim_intents as intents
+    where intents.corpus_id = 'sgd' and intents.split in (select selected.split from selected)
+) as known on latest.service = known.service and latest.active_intent = known.intent
+where latest.active_intent <> 'NONE'
+
+-- The values of the predicted frames, with whether the service and gold have their slot.
+-- part: values_placed
+with
+
+values_given as (
+    select
+        latest.* exclude (slot_values),
+        unnest(latest.slot_values) as given
+    from latest
+)
+
+select
+    values_given.*,
+    schema_slots.slot is not null as is_known,
+    gold_values.unit_key is not null as in_gold
+from values_given
+left join schema_slots
+    on values_given.service = schema_slots.service and values_given.given.slot = schema_slots.slot
+left join gold_values
+    on values_given.unit_key = gold_values.unit_key and values_given.given.slot = gold_values.slot
