@@ -175,7 +175,7 @@ def measure_what_follows(
 
 
 def slowest_nodes(paths: WarehousePaths) -> dict[str, float]:
-    """Return the seconds of the slowest models of the last build; models that run in parallel share the cores."""
+    """Return the seconds of the slowest published tables of the last build; those made in parallel share the cores."""
     with open_instance(paths, say) as instance:
         seconds: dict[str, float] = {}
         for key in instance.get_asset_keys():

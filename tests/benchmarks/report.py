@@ -117,7 +117,7 @@ def _set_report(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _profile(part: dict[str, Any]) -> Iterator[str]:
-    """Return the tables of a build's time by stage, process, model and test."""
+    """Return the tables of a build's time by stage, process and table."""
     build, floor = part["build"], part["floor"]
     stages = [
         (f"{stage['kind']} {stage['name']}", _seconds(stage["seconds"]), stage["detail"]) for stage in build["stages"]
@@ -141,7 +141,7 @@ def _profile(part: dict[str, Any]) -> Iterator[str]:
         [(purpose, _seconds(seconds)) for purpose, seconds in build["shares"].items()],
     )
     yield markdown_table(
-        ("slowest models and tests, two in parallel", "seconds"),
+        ("slowest published tables, two in parallel", "seconds"),
         [(name, f"{seconds:.1f}") for name, seconds in part["nodes"].items()],
     )
 
