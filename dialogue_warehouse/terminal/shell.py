@@ -20,7 +20,7 @@ from dialogue_warehouse.common.text import visible_lines
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths, shell_history
 from dialogue_warehouse.reading import catalogue, damage
-from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.connection import Connection, another, closed_when_idle
 from dialogue_warehouse.reading.query import run_query
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.builds import CONTRACTS
@@ -127,8 +127,10 @@ class Shell:
             case ".help":
                 print(HELP)
             case None if text:
-                result = run_query(self.con, text, timeout=self.settings.query_timeout)
-                printing.print_result(result, self.form, pager=self.pager)
+                con = another(self.con)  # a query that goes on after it was interrupted keeps no other one waiting
+                with closed_when_idle(con):
+                    result = run_query(con, text, timeout=self.settings.query_timeout)
+                    printing.print_result(result, self.form, pager=self.pager)
             case None:
                 return
             case _:

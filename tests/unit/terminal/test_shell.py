@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+
+import duckdb
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from dialogue_warehouse.reading import query
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.terminal import shell
 
@@ -63,6 +70,34 @@ def test_commands_are_those_of_other_sql_shells(paths, con, capsys, typed: str, 
     assert shell.is_complete(typed)
     assert shell.Shell(con, Settings(warehouse=paths.root)).answer(typed)
     assert said in capsys.readouterr().out
+
+
+def test_query_that_goes_on_after_its_interrupt_keeps_no_other_one_waiting(
+    paths, con, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the next query was refused, because the connection was busy."""
+    busy = []
+
+    def interrupt(self: query.Patience, step: Callable[[], object]) -> object:
+        def work() -> None:
+            with contextlib.suppress(duckdb.InterruptException):
+                step()
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        time.sleep(0.5)  # until the query works
+        busy.append((self._con, worker))
+        raise KeyboardInterrupt
+
+    opened = shell.Shell(con, Settings(warehouse=paths.root))
+    with monkeypatch.context() as patched:
+        patched.setattr(query.Patience, "wait_for", interrupt)
+        assert opened.answer("select count(*) from range(1000000000) as a cross join range(1000000000) as b")
+    assert opened.answer("select 41 + 1 as n")
+    assert "42" in capsys.readouterr().out
+    for own, worker in busy:
+        own.interrupt()
+        worker.join(30)
 
 
 @pytest.mark.parametrize("typed", [".quit", "quit;", "exit", "\\q"])
