@@ -15,7 +15,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Generator
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -277,46 +277,37 @@ def build(
     `watch` is called with the result of each node that has finished. The command `run` runs no tests. With "empty" as
     `tests`, a test runs only if it is selected by its own name. Models of corpora that are not in `built` have no rows;
     they do not run. None: all corpora are built. If models that run in parallel need more memory than there is, those
-    that failed and those that need them run again, one at a time.
+    that failed and those that need them run again, one at a time and with one thread.
     """
-    scratch = plain_path(paths.scratch)
+    scratch, settings = plain_path(paths.scratch), settings or Settings()
     with sources_below(manifest, scratch):
-        profiles = write_profile(scratch, settings or Settings())
-        arguments = [
-            *_arguments(command, profiles, scratch / paths.dbt_target.name, engine),
-            NO_CACHE,
-            "--no-write-json",
-        ]
+        profiles = write_profile(scratch, settings)
+        arguments = _arguments(command, profiles, scratch / paths.dbt_target.name, engine)
+        arguments += [NO_CACHE, "--no-write-json"]
+        arguments += ["--indirect-selection", tests, *ONLY_DATA] if command == "build" else []
+        arguments += ["--select", select] if select else []
         excluded = [exclude] if exclude else []
         if built is not None:
             arguments += ["--vars", json.dumps({"built": sorted(built)})]
             excluded += _folders_of(manifest, set(registry.corpus_ids()) - set(built))
         arguments += ["--exclude", " ".join(excluded)] if excluded else []
-        is_build = command == "build"
-
-        def run(tests: str, *selection: str) -> dict[str, NodeResult]:
-            of_tests = ("--indirect-selection", tests, *ONLY_DATA) if is_build else ()
-            return {node.unique_id: node for node in _run([*arguments, *of_tests, *selection], manifest, paths, watch)}
-
-        results = run(tests, *(("--select", select) if select else ()))
-        if any(node.is_out_of_memory for node in results.values()):
-            failed = " ".join(node.name for node in results.values() if not node.is_passed)
-            results |= run("empty", "--select", failed, "--threads", "1")
-    return list(results.values())
-
-
-def _run(arguments: list[str], manifest: Manifest, paths: WarehousePaths, watch: Watch | None) -> list[NodeResult]:
-    """Run a command on models and tests, then release the database."""
-    try:
-        result = _invoke(arguments, manifest, watch.on_event if watch else None)
-    finally:
-        _release()
+        try:
+            result = _invoke(arguments, manifest, watch.on_event if watch else None)
+        finally:
+            _release()
     _raise_interrupt(result.exception)
     if watch and watch.is_ended.is_set():  # the failures are not those of a corpus
         raise InterruptedRunError("interrupted")
     if result.result is None:
         raise ModelError(f"dbt cannot run: {_describe_error(result.exception, paths.scratch)}")
-    return [_node_result(node) for node in result.result]  # ty: ignore[not-iterable]
+    results = {node.unique_id: node for node in map(_node_result, result.result)}  # ty: ignore[invalid-argument-type]
+    if settings.threads > 1 and any(node.is_out_of_memory for node in results.values()):
+        failed = " ".join(node.name for node in results.values() if not node.is_passed)
+        one_by_one = replace(settings, threads=1)
+        project = parse(paths, engine)  # a run changes the manifest
+        again = build(project, paths, failed, exclude, watch, one_by_one, engine, command, "empty", built)
+        results |= {node.unique_id: node for node in again}
+    return list(results.values())
 
 
 def _folders_of(manifest: Manifest, corpora: Collection[str]) -> list[str]:
