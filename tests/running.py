@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing.synchronize  # noqa: F401 - another user may not be able to read Python's own folder
+import os
+import pwd
+from collections.abc import Iterator
 from pathlib import Path
 
 ALONE = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
@@ -28,3 +33,16 @@ def is_alive(process: int) -> bool:
         return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def without_rights_of_root() -> Iterator[None]:
+    """Give root the rights of another user."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pwd
 import shutil
 import sqlite3
 import tempfile
@@ -19,6 +17,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from pipelines.dagster_graph import instance as kept
 from pipelines.dagster_graph.configuration import IN_POSTGRESQL, POSTGRES_URL
 from pipelines.dagster_graph.instance import PUBLISHED, events_of, open_instance, prepare, report_build
+from tests.running import without_rights_of_root
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -283,11 +282,5 @@ def as_another_user() -> Iterator[Path]:
         prepare(WarehousePaths(Path(folder)))
         for file in (Path(folder), *Path(folder).rglob("*")):
             file.chmod(0o000 if file.suffix == ".db" else 0o777)
-        is_root = os.geteuid() == 0
-        if is_root:
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-        try:
+        with without_rights_of_root():
             yield Path(folder)
-        finally:
-            if is_root:
-                os.seteuid(0)

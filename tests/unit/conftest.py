@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection
 from expectations.client import AuditProcess
+from tests.running import without_rights_of_root
 from tests.unit.bench import Bench
 from tests.unit.published import make_build
 
@@ -46,13 +45,7 @@ def bench(audit: AuditProcess, tmp_path: Path) -> Bench:
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """Return a folder that each user can write to; root has the rights of another user."""
-    is_root = os.geteuid() == 0
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are closed to other users
         Path(folder).chmod(0o777)
-        if is_root:
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-        try:
+        with without_rights_of_root():
             yield Path(folder)
-        finally:
-            if is_root:
-                os.seteuid(0)
