@@ -92,6 +92,8 @@ class Scores(Struct, frozen=True):
     """Parts that do not count, or that the official script ignores."""
     is_complete: bool
     """Everything is predicted, and everything that is predicted counts."""
+    against_notices: tuple[Notice, ...] = ()
+    """The same as `notices`, of the other predictions."""
 
     def __iter__(self) -> Iterator[Score]:
         """Yield each score."""
@@ -139,7 +141,8 @@ class Scores(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as built-in types."""
-        lists = {name: [structs.asdict(one) for one in getattr(self, name)] for name in ("scores", "slots", "notices")}
+        names = ("scores", "slots", "notices", "against_notices")
+        lists = {name: [structs.asdict(one) for one in getattr(self, name)] for name in names}
         return {"run_id": self.run_id, "is_complete": self.is_complete, **lists}
 
 
@@ -152,6 +155,7 @@ def collected(found: running.Scores) -> Scores:
         slots=tuple(SlotScore(**row) for row in _rows(found, slots_query)) if slots_query else (),
         notices=tuple(Notice(*notice) for notice in found.notices),
         is_complete=found.is_complete(),
+        against_notices=tuple(Notice(*notice) for notice in found.against_notices),
     )
 
 

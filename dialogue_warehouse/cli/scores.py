@@ -92,8 +92,9 @@ def _print(scores: Scores, form: str | None) -> None:
     from dialogue_warehouse.terminal import printing
 
     is_short = form in (None, "table", "vertical")
-    for problem, times, file, place in scores.notices:
-        click.echo(visible(f"{counted(times, 'time')}: {problem}; first in {file}: {place}"), err=True)
+    for whose, notices in (("", scores.notices), ("--against: ", scores.against_notices)):
+        for problem, times, file, place in notices:
+            click.echo(visible(f"{whose}{counted(times, 'time')}: {problem}; first in {file}: {place}"), err=True)
     printing.print_result(run_query(scores.con, summaries.metrics_query(scores, is_short)), form)
     if is_short and (query := summaries.slots_query(scores, MOST_SLOTS)) is not None:
         printing.print_result(run_query(scores.con, query), form)

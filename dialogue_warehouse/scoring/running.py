@@ -63,6 +63,8 @@ class Scores:
     """Parts of the predictions that do not count: problem, times, and the first file and place."""
     against_sha256: str | None = None
     """The other predictions of this run, of those that `scores.comparisons` has."""
+    against_notices: Rows = ()
+    """The same as `notices`, of the other predictions."""
 
     def is_complete(self) -> bool:
         """Return whether every unit is predicted, and everything that is predicted counts."""
@@ -92,13 +94,8 @@ def score_published(
             measuring.prepare(request.variant, request.across_turn, request.without_defects)
             read = measuring.read(request.predictions, Path(scratch))
             measuring.measure()
-            notices = measuring.notices()
+            notices = _notices(measuring, read)
             gold.result()
-        if not read.record_count:
-            notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
-        if read.unread:
-            place = f"its name does not end with {read.suffix}"
-            notices.append(("a file of the folder is not read", len(read.unread), read.unread[0], place))
         run_id = _run_id(request, read, build_id)
         is_new = to is not None and not to.exists()
         tables.attach(con, to)
@@ -111,10 +108,21 @@ def score_published(
             con.execute(_UNITS, [run_id])
             if "slots" in scoring.queries:
                 con.execute(_SLOTS.format(query=scoring.queries["slots"]), [run_id])
-            other = None
+            other: tuple[str | None, Rows] = None, ()
             if request.against is not None:
                 other = _compare(measuring, request.against, run_id, Path(scratch))
-        yield Scores(con, run_id, scoring, notices, other)
+        yield Scores(con, run_id, scoring, notices, *other)
+
+
+def _notices(measuring: Measuring, read: Predictions) -> list[tuple[str, int, str, str]]:
+    """Return what does not count of the predictions, and what was not read of them."""
+    notices = measuring.notices()
+    if not read.record_count:
+        notices.insert(0, ("nothing is predicted", 1, read.files[0], "it has no record"))
+    if read.unread:
+        place = f"its name does not end with {read.suffix}"
+        notices.append(("a file of the folder is not read", len(read.unread), read.unread[0], place))
+    return notices
 
 
 def _score_gold(con: duckdb.DuckDBPyConnection, scoring: Scoring, request: Request) -> None:
@@ -183,16 +191,16 @@ def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple]) -
         con.execute(f"insert into {tables.SCHEMA}.{table} values ({', '.join('?' * len(row))})", list(row))
 
 
-def _compare(measuring: Measuring, against: Path, run_id: str, scratch: Path) -> str:
-    """Fill `comparisons` with other predictions, of which an earlier comparison is replaced; return their checksum.
+def _compare(measuring: Measuring, against: Path, run_id: str, scratch: Path) -> tuple[str, Rows]:
+    """Fill `comparisons` with other predictions, of which an earlier comparison is replaced.
 
-    Raises InputError if no unit is in both.
+    Returns their checksum and notices. Raises InputError if no unit is in both.
     """
     con = measuring.con
     con.execute("create or replace temp table own_units as select * from units")
     other = measuring.read(against, scratch)
     measuring.measure()
-    measuring.notices()
+    notices = _notices(measuring, other)
     con.execute("create or replace temp table other_units as select * from units")
     compared = compare(measuring, "own_units", "other_units")
     if not compared:
@@ -203,7 +211,7 @@ def _compare(measuring: Measuring, against: Path, run_id: str, scratch: Path) ->
         [run_id, name, other.sha256],
     )
     _insert(con, COMPARISONS, [(run_id, name, other.sha256, *row) for row in compared])
-    return other.sha256
+    return other.sha256, notices
 
 
 _METRICS = """

@@ -205,6 +205,7 @@ def templates() -> jinja2.Environment:
         moment=_moment,
         run_page=score_pages.run_page,
         score=_score,
+        p_value=_p_value,
         outcome=outcome,
         prose=prose,
         result_of=histories.result_of,
@@ -301,6 +302,10 @@ def _moment(value: datetime) -> str:
 
 def _score(value: float | None) -> str:
     return "" if value is None else f"{value:.6f}"
+
+
+def _p_value(value: float | None) -> str:
+    return "< 0.000001" if value is not None and value < 1e-6 else _score(value)
 
 
 def _is_url(text: object) -> bool:

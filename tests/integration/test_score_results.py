@@ -41,6 +41,20 @@ def test_run_keeps_its_comparisons_with_several_others(sample_folder: Path, tmp_
     assert [name for name, _ in kept(sample_folder, file)] == sorted([own.name, other.name])
 
 
+def test_notices_of_both_predictions_are_shown(sample_folder: Path, tmp_path: Path) -> None:
+    """What does not count of the other predictions changes the comparison, too."""
+    own, other = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "other.jsonl"
+    text = own.read_text(encoding="utf-8").strip()
+    other.write_text(f"{text}\n{text.splitlines()[0]}\n", encoding="utf-8")
+    with dw.open(sample_folder) as warehouse:
+        scores = warehouse.score("bbai", own, split="test", against=other)
+    (notice,) = scores.against_notices
+    assert (scores.notices, notice.times, notice.file) == ((), 1, other.name)
+    options = ("--corpus", "bbai", "--split", "test", "--warehouse", sample_folder)
+    printed = run_command("score", *options, "--predictions", own, "--against", other)
+    assert printed.stderr == f"--against: 1 time: {notice.problem}; first in {other.name}: {notice.place}\n"
+
+
 def kept(warehouse: Path, file: Path) -> list[tuple[str, int]]:
     """Return the names of other predictions, and their numbers of main rows."""
     query = (

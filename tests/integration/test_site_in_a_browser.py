@@ -239,6 +239,24 @@ def test_query_ends_when_its_reader_leaves(sample: Site) -> None:
     assert "1 row." in sample.text()
 
 
+def test_query_ends_when_its_reader_stops_it(sample: Site) -> None:
+    """A browser answers no command while it waits for a page, so the page itself presses the button."""
+    stop = "document.querySelector('[data-stop]')"
+    sample.open("/sql?query=select+1")
+    write(sample, SLOW)
+    assert sample.browser.evaluate(f"{stop}.checkVisibility()") is False
+    sample.browser.evaluate(
+        f"setTimeout(() => {{ window.wasVisible = {stop}.checkVisibility(); {stop}.click(); }}, 3000); 0"
+    )
+    sample.key("Enter", modifiers=2)
+    wait_for(lambda: any(_cpu(query) > 0.5 for query in sample.queries()), "the query runs")
+    (running,) = (query for query in sample.queries() if _cpu(query) > 0.5)
+    wait_for(lambda: running not in sample.queries(), "it ends", seconds=10)
+    assert sample.browser.evaluate("window.wasVisible") is True
+    assert sample.browser.evaluate(f"{stop}.checkVisibility()") is False
+    assert sample.browser.evaluate(f"{EDITOR}.innerText") == SLOW
+
+
 def test_server_is_busy_for_more_queries_than_its_bound(sample: Site) -> None:
     port = int(sample.url.rpartition(":")[2])
     path = f"/sql?{urllib.parse.urlencode({'query': SLOW})}"

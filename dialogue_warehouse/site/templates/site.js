@@ -31,9 +31,19 @@ document.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
 });
 
+// The server ends a query when its request is cancelled.
+const stop = document.querySelector("[data-stop]");
+field?.form.addEventListener("submit", () => { stop.hidden = false; });
+stop?.addEventListener("click", () => {
+  window.stop();
+  stop.hidden = true;
+});
+
 // On Back, a browser restores typed text over the text of the URL.
 window.addEventListener("pageshow", () => {
-  if (field) field.value = field.defaultValue;
+  if (!field) return;
+  field.value = field.defaultValue;
+  stop.hidden = true;
 });
 
 const list = document.querySelector(".reading .list");
