@@ -19,7 +19,7 @@ FULL = re.compile(r"disk is full|[Nn]o space left on device")
 
 
 class Error(Exception):
-    """Any error that this project raises for a user. Its message is complete."""
+    """Any error that this project raises for a user. Its message can be shown as it is."""
 
 
 class InputError(Error, ValueError):
@@ -48,7 +48,7 @@ class BuildError(CheckError):
 
 
 class DownloadError(CheckError):
-    """A file of the web cannot be downloaded, or is not the published one. Nothing of it was kept."""
+    """A file cannot be downloaded from its URL, or differs from its checksum. Nothing of it was kept."""
 
 
 EXTRAS = {

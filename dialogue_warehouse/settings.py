@@ -293,9 +293,9 @@ class Settings:
     refresh: Annotated[tuple[str, ...], _corpora] = ()
     """Corpora whose files are read again, separated by commas; the others keep their files of the published build."""
     cron: Annotated[str, CRON] = "0 4 * * *"
-    """Time at which the schedule `daily` builds."""
+    """Time at which the schedule `daily` builds, as a cron expression."""
     fetch_cron: Annotated[str, CRON] = "0 2 * * 0"
-    """Time at which the schedule `weekly_fetch` downloads missing files."""
+    """Time at which the schedule `weekly_fetch` downloads missing files, as a cron expression."""
     timezone: Annotated[str, _timezone] = "UTC"
     """Time zone of both schedules."""
     quiet_seconds: Annotated[float, SECONDS] = 60.0

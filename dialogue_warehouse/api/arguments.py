@@ -99,7 +99,7 @@ def words(given: Names, what: str) -> tuple[str, ...]:
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InputError(f"{what}: {given!r} is not a string")
     if not (named := tuple(text(what, name) for name in given)):
-        raise InputError(f"{what}: the list is empty; None does not limit the selection")
+        raise InputError(f"{what}: the list is empty; use None for no limit")
     return named
 
 

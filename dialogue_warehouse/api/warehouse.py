@@ -195,7 +195,7 @@ class Warehouse:
         sample: int | None = None,
         seed: int = 0,
     ) -> Dialogues:
-        """Select dialogues, with the options of every command that selects.
+        """Select dialogues, with the same options as the commands `export` and `search`.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Warehouse:
         license
             Only corpora with this license, or these, written as in `core.dim_corpora`.
         sample
-            The maximum number of dialogues, chosen by a hash of key and seed: the same ones each time.
+            The number of dialogues to take, chosen by a hash of key and seed: the same ones each time.
         seed
             The seed of the sample.
 
@@ -300,7 +300,7 @@ class Warehouse:
         force: bool = False,
         **options: Any,
     ) -> list[Exported]:
-        """Write dialogues in a form that people train from, one file per corpus and split, and the loss ledger.
+        """Write dialogues as training data, one file per corpus and split, and the loss ledger `losses.json`.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Warehouse:
         fuzzy
             The one way of comparing texts; the default is all ways that the corpus has.
         across_turn
-            Multiplies joint metrics in each turn.
+            Multiplies joint metrics over the frames of a turn.
         without_defects
             `here` leaves out turns with a known defect, `from-then-on` also later turns that carry the affected state.
         against

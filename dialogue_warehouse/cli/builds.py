@@ -70,7 +70,8 @@ if TYPE_CHECKING:
 def build(quiet: bool, **options: Any) -> None:
     """Build the warehouse, audit it and publish it.
 
-    The files are landed, the models run, and the result is published if no check fails.
+    The files are landed (checked, and written as Parquet), and the models run. The result is published if no critical
+    check fails.
 
     Without --source the embedded sample is built: generated releases of all corpora, in the format of the real ones.
     The exit status is 1 if a check failed, and if the build is published but a corpus is stale (see --keep-going).
@@ -141,7 +142,7 @@ def _send_alert(paths: WarehousePaths, settings: Settings) -> tuple[Problem, ...
     if not ownership.is_warehouse(paths):
         if paths.root.is_dir():
             next(paths.root.iterdir(), None)  # one of another user: its error says so
-        raise InputError(f"{paths.root}: is not a warehouse, so its last check is unknown")
+        raise InputError(f"{paths.root}: is not a warehouse; mount its disk, or name another folder with --warehouse")
     problem, unrecorded = alerts.tell_silence(paths, settings)
     if unrecorded:
         click.echo(f"notice: {unrecorded}", err=True)

@@ -62,7 +62,12 @@ OF_CHAT = ("profile", "arguments", "targets", "instructions")
     "train (true or false).",
 )
 @click.option("--instructions", is_flag=True, help="Add the instructions of the agent as the system prompt.")
-@click.option("--max-characters", type=click.IntRange(1), metavar="N", help="Leave out longer examples.")
+@click.option(
+    "--max-characters",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Leave out examples whose messages and tools have more than N characters as JSON.",
+)
 @selection_options
 @sample_options
 @click.option("--force", "overwrites", is_flag=True, help="Overwrite existing files that differ.")
@@ -72,7 +77,7 @@ OF_CHAT = ("profile", "arguments", "targets", "instructions")
 def export(
     form: str, to: Path, selection: Selection, overwrites: bool, quiet: bool, warehouse: Path | None, **options: Any
 ) -> None:
-    """Write dialogues in a form that people train from.
+    """Write dialogues as training data.
 
     There is a file for each corpus and split.
 

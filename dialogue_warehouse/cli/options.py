@@ -102,7 +102,7 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def scores_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--scores` to a command that shows the results of `score --to`."""
-    text = "Add the results in this file of `score --to`."
+    text = "Add the results that `score --to` has written into this file."
     return click.option("--scores", type=click.Path(dir_okay=False, path_type=Path), help=text)(command)
 
 
@@ -189,7 +189,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def sample_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that take a part of the selected dialogues. They go below `selection_options`."""
-    sample = "The maximum number of dialogues, chosen by a hash of key and seed: the same ones on every run."
+    sample = "Only N of these dialogues, chosen by a hash of key and seed: the same ones on every run."
     for option in (
         click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample."),
         click.option("--sample", type=click.IntRange(1), metavar="N", help=sample),

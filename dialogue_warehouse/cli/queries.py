@@ -175,7 +175,7 @@ def describe(table: str, as_json: bool, **options: Any) -> None:
 def search(words: tuple[str, ...], limit: int, selection: Selection, form: str | None, **options: Any) -> None:
     """Find the utterances that have all WORDS, the best first.
 
-    Hits are in square brackets. Capitals and accents do not matter. "'two words'" is a phrase, and wor* any word that
+    Hits are in square brackets. Capitals and accents do not matter. '"two words"' is a phrase, and 'wor*' any word that
     begins so.
 
     Example: dialogue-warehouse search '"would like"' 'tick*' --split train
@@ -291,7 +291,7 @@ def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | No
 def verify(as_json: bool, **options: Any) -> None:
     """Rebuild every upstream file and compare it.
 
-    The files are rebuilt from the core tables and compared with those of the source. It needs the folder of a
+    The files are rebuilt from the core tables and compared with those of the source. The command needs the folder of a
     warehouse, because a copy of the published file does not say which files were read.
     """
     from dialogue_warehouse.lineage import verifying

@@ -70,7 +70,7 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
 def simulate(to: Path, scale: float, seed: int, **options: Any) -> None:
     """Write generated releases.
 
-    With --scale 1 they have the counts of the real ones.
+    With --scale 1 they have as many dialogues as the real ones.
     """
     from dialogue_warehouse.common.progress import Reporter
     from dialogue_warehouse.corpora import registry

@@ -32,7 +32,7 @@ MOST_SLOTS = 10
     type=click.Choice(("difflib", "levenshtein", "exact")),
     help="Only this way of comparing texts.  [default: all ways that the corpus has]",
 )
-@click.option("--across-turn", is_flag=True, help="Multiply joint metrics in each turn.")
+@click.option("--across-turn", is_flag=True, help="Multiply joint metrics over the frames of a turn.")
 @click.option("--strict", is_flag=True, help="End with status 1 if a prediction is missing, or does not count.")
 @click.option(
     "--without-defects",

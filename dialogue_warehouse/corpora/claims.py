@@ -340,13 +340,13 @@ def _problem(claim: Entry) -> str | None:
     if claim.kind == "count":
         return _problem_of_count(claim, measures)
     if claim.is_bound:
-        return "'is_bound' is only for counts: an invariant always is"
+        return "'is_bound' is only for counts: a part of a release can always refute an invariant"
     if len(measures) != 1 or claim.sql:
         return "needs either 'type' or 'unexpected_rows'"
     if claim.expected is not None:
         return "'expected' is only for counts"
     if claim.recorded and not (claim.unexpected_rows and isinstance(claim.recorded.value, int)):
-        return "'recorded' needs 'unexpected_rows', and is their number of rows"
+        return "'recorded' of an invariant is the number of rows that 'unexpected_rows' returns: write both"
     if claim.severity == "critical" and OF_THE_SOURCE.search(str(claim.unexpected_rows)):
         return "reads unknown keys or refused records, which only the publisher can add: its severity is 'warning'"
     return None

@@ -117,7 +117,8 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     form = source_file.get("release_form", RELEASE_FORM)
     if form != RELEASE_FORM:
         raise TraceError(
-            f"{place.source_file_id}: was built from its {form} form, but pointers refer to the publisher's own files"
+            f"{place.source_file_id}: was built from its {form} form, but only the publisher's own can be traced; "
+            "build from those"
         )
     file, found = None, _Found()
     try:

@@ -32,7 +32,7 @@ class Filling:
     shares: dict[str, float]
     """Share of rows where the column is not NULL, 0 to 1, by corpus; the key is `all` for rows without a corpus."""
     example: str | None
-    """The first value of the column that is not empty, cut to LONGEST_EXAMPLE."""
+    """The first value of the column that is not empty, cut to 80 characters."""
 
     def __str__(self) -> str:
         """Describe which corpora fill the column: `always`, `never`, or their names, with a percentage if needed."""

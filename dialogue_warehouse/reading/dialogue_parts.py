@@ -64,7 +64,7 @@ class Attribute(Part, frozen=True):
 
 
 class ScenarioValue(Part, frozen=True):
-    """A value of a person's instructions: a role or a goal."""
+    """A fact of the scenario, such as the id of the customer's order."""
 
     section: str
     field: str

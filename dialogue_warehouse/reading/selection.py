@@ -182,7 +182,7 @@ def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[
     except duckdb.Error as error:
         raise QueryError(f"--where: {one_line(error)}") from error
     if len(statements) != 1:
-        raise QueryError("--where: is not one expression")
+        raise QueryError("--where: is not one expression, such as turn_count > 10")
     if changing := _changing(con, expression):
         raise QueryError(
             f"--where: {changing} can select other dialogues on the next run;"

@@ -128,9 +128,9 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path], tu
     if len(kinds) > 1:
         raise InputError(f"{path}: predictions are files of one kind, {named}; the folder has both")
     if not kinds:
-        raise InputError(f"{path}: the folder has no file that ends with {named}")
+        raise InputError(f"{path}: the folder has no file whose name ends with {named}")
     if not kinds <= suffixes.keys():
-        raise InputError(f"{path}: a file of predictions ends with {named}")
+        raise InputError(f"{path}: the name of a file of predictions must end with {named}")
     return suffixes[kinds.pop()], found, unread
 
 

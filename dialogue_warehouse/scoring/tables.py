@@ -53,7 +53,7 @@ def check_columns(con: duckdb.DuckDBPyConnection, file: Path) -> None:
         needed = own.execute(f"{query} order by table_oid, column_index", [SCHEMA]).fetchall()
     lacking = next((f"{table}.{column}" for table, column in needed if (table, column) not in there), None)
     if lacking is not None:
-        raise InputError(f"{file}: is not a file of results of this version: it lacks {lacking}")
+        raise InputError(f"{file}: is not a file of results of this version: it lacks {lacking}; name another file")
 
 
 def names() -> list[str]:

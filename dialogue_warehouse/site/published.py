@@ -149,7 +149,7 @@ class Published:
             con = open_published(self.paths, settings=self._larger, scores=self.scores)
             with contextlib.closing(con):
                 if build_of(con) != build.build_id:
-                    raise BusyError("another build is published; try again in a moment")
+                    raise BusyError("another build has just been published; try again in a moment")
                 yield con
         finally:
             self._larger_lock.release()

@@ -79,11 +79,11 @@ def _finish_publication(paths: WarehousePaths) -> Iterator[str]:
         started = None
     if started and paths.build_database(started.build_id).exists():
         publish(started.build_id, paths)
-        yield f"build {started.build_id} had passed, but its publication was interrupted: it is finished now"
+        yield f"build {started.build_id} had passed its checks, but its publication was interrupted: it is finished now"
     elif started:
         for file in (paths.build_manifest, paths.build_tables, paths.build_search):
             files.remove(file(started.build_id))
-        yield f"build {started.build_id} had passed, but its publication was interrupted: it is undone"
+        yield f"build {started.build_id} had passed its checks, but its publication was interrupted: it is undone"
     files.remove(paths.started_publication)
 
 
@@ -183,7 +183,10 @@ def roll_back(
         if target != published:
             damaged = [file for file in builds.damage(paths, target) if file != paths.published]
             if damaged:
-                raise InputError(f"{damaged[0]}: has changed since publishing, so its build cannot be published again")
+                raise InputError(
+                    f"{damaged[0]}: has changed since publishing, so its build cannot be published again; "
+                    "choose another build that `status` lists"
+                )
             newest = retention.kept_builds(paths)[-1]
             publish(target, paths, _fingerprint(paths, newest) if target != newest else "")
     return lost or published, target

@@ -34,7 +34,7 @@ def find(paths: WarehousePaths, build_id: str) -> str:
     if len(found) != 1:
         there = ", ".join(reversed(kept_builds(paths))) or "none"
         wrong = "matches more than one kept build" if found else "is not a kept build"
-        raise InputError(f"{build_id or repr(build_id)}: {wrong}; kept are {there}")
+        raise InputError(f"{build_id or repr(build_id)}: {wrong}; the kept builds are {there}")
     return found[0]
 
 

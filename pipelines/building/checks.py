@@ -155,7 +155,7 @@ def refuse_less(source: Source) -> None:
         raise InputError(
             f"this would replace build {published} in {paths.root}, made from {_published_source(paths)}, with less: "
             f"{'; '.join(losses)}. --replace (DIALOGUE_REPLACE=1) does so anyway; "
-            f"another warehouse is built with --warehouse FOLDER; `{command('status', warehouse=paths.root)}` shows "
+            f"--warehouse FOLDER builds another warehouse; `{command('status', warehouse=paths.root)}` shows "
             "what is published"
         )
 
@@ -172,7 +172,7 @@ def _loss(corpus_id: str, before: CorpusFiles, after: CorpusFiles | None) -> str
     if after is None:
         return f"{files} would be dropped"
     if after.is_generated and not before.is_generated:
-        return f"{files} would give way to generated ones"
+        return f"{files} would be replaced by generated ones"
     return None
 
 
@@ -263,7 +263,7 @@ def _why_nothing_is_read(folder: Path, source: Source, corpora: tuple[Corpus, ..
         return f"holds files of the form {form}, which `--form {form}` reads"
     parent = folder.parent
     if any(finding.find_release(corpus, parent).files for corpus in corpora):
-        return f"is the folder of one corpus, or none; the releases are below --source {parent}"
+        return f"has no folder of a corpus, but the folder above has: give --source {parent}"
     places = ", ".join(f"{corpus.corpus_id}/" for corpus in corpora)
     if corpus_id := _corpus_of(folder, corpora):
         return f"holds the files of {corpus_id}; put it at FOLDER/{corpus_id} and give --source FOLDER"
@@ -309,14 +309,14 @@ def _check_form(source: Source, corpora: tuple[Corpus, ...]) -> None:
     forms = {corpus: registry.load_form(corpus.corpus_id, settings.form) for corpus in corpora}
     datasets = sorted({f"{form.dataset}/{table.config}/" for form in forms.values() if form for table in form.tables})
     if not datasets:
-        raise InputError(f"{settings.form}: no form of {', '.join(corpus.corpus_id for corpus in corpora)}")
+        raise InputError(f"--form {settings.form}: not a form of {', '.join(corpus.corpus_id for corpus in corpora)}")
     if settings.source is None:
-        raise InputError(f"--form {settings.form} reads a --source with {', '.join(datasets)}")
+        raise InputError(f"--form {settings.form} needs --source FOLDER, with {', '.join(datasets)} in it")
     refuse_no_folder(settings.source)
     if not any(release.files for release in source.releases()):
         parent = settings.source.parent
         if any(form and form.dataset == settings.source.name for form in forms.values()):
-            raise InputError(f"{settings.source}: is the folder of one dataset, give --source {parent}")
+            raise InputError(f"{settings.source}: is the folder of one dataset; give --source {parent}")
         raise InputError(
             f"{settings.source}: no data file of the form {settings.form}; "
             f"expected <split>.parquet or <split>.jsonl below {', '.join(datasets)}{_unread_files(source)}"

@@ -161,7 +161,7 @@ def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = 
     manifest = builds.read_manifest(paths, build_id)
     files = [_whole(corpus, file, paths) for file in manifest.files if file.corpus_id == corpus.corpus_id]
     if not files:
-        raise InputError(f"{corpus.corpus_id}: cannot fall back: build {build_id} has none of it")
+        raise InputError(f"{corpus.corpus_id}: cannot fall back: build {build_id} does not have this corpus")
     scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}
     before = manifest.carried.get(corpus.corpus_id)
     if before and cause is Cause.NOT_ASKED_FOR:  # a damaged corpus is still damaged when a run does not read it

@@ -134,7 +134,7 @@ def find_changes(build: Build, paths: WarehousePaths, settings: Settings) -> Cha
         try:
             found = compare(before, now, settings, same=build.reused)
         except (InputError, duckdb.Error) as error:
-            raise BuildError(f"what differs from build {base} cannot be found out: {one_line(error)}") from error
+            raise BuildError(f"the new tables cannot be compared with build {base}: {one_line(error)}") from error
     rows = list(change_rows(found)) if found else []
     files.write_table(paths.scratch_audit / "build_changes" / "results.parquet", CHANGES_COLUMNS, rows, settings)
     return found

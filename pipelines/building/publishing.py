@@ -87,7 +87,7 @@ def tidy(paths: WarehousePaths, settings: Settings) -> list[str]:
         retention.prune(paths, settings.builds_kept, settings.builds_kept_days)
         clear_scratch(paths)
     except OSError as error:
-        return [f"{error.filename or paths.root}: what is not needed any more cannot be removed: {error.strerror}"]
+        return [f"{error.filename or paths.root}: is no longer needed, but cannot be removed: {error.strerror}"]
     except InputError as error:
         return [str(error)]
     return []

@@ -31,7 +31,7 @@ def restoration_asset(models: list[dg.AssetKey]) -> dg.AssetsDefinition:
         RESTORATIONS,
         deps=models,
         group_name="audit",
-        description="One row per source file: is the restored file equal.",
+        description="One row per source file: whether the restored file equals it.",
         owners=resources.OWNERS,
         kinds={"parquet"},
     )
@@ -85,7 +85,7 @@ LEDGER = {
     dg.AssetKey(["audit", "claims"]): "One row per claim: what a document says of a corpus.",
     dg.AssetKey(["audit", "claim_checks"]): "One row per claim: its verdict.",
     dg.AssetKey(["audit", "violation_rules"]): (
-        "One row per rule of the violations, with the number that was held against the known one."
+        "One row per rule of the violations: its number of cases, and the known number where there is one."
     ),
 }
 WRITTEN = {

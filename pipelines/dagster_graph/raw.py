@@ -197,7 +197,7 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
         return (read.fallback.describe(corpus_id),)
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
-        notices.append(f"{corpus_id}: not offered in the form {settings.form}, skipped")
+        notices.append(f"{corpus_id}: has no files of the form {settings.form}, so it is skipped")
     if release.form:
         cuts = dict.fromkeys(release.form.cut(path) for _, path in release.files)
         notices += [f"{corpus_id}: {cut}" for cut in cuts if cut]
@@ -208,7 +208,7 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
             f"such as {release.folder / first.path}"
         )
     if release.marked and not landed:
-        notices.append(f"{corpus_id}: {release.marked} has the mark of a generated release, and no file of it")
+        notices.append(f"{corpus_id}: {release.marked} marks a generated release, but none of its files is there")
     if landed and not any(file.record_count for file in landed):
         notices.append(f"{corpus_id}: {counted(len(landed), 'file')} read, without any record")
     if release.found_as:
@@ -217,7 +217,7 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
     changed = [file.source_file_id for file in landed if file.verification == MISMATCH]
     if changed:
         notices.append(
-            f"{corpus_id}: {len(changed)} of {len(landed)} files are not those whose checksum is listed, "
+            f"{corpus_id}: {len(changed)} of {len(landed)} files differ from their listed checksum, "
             f"such as {changed[0]}"
         )
     return (*notices, *(notice for file in landed for notice in _set_aside(file)))

@@ -348,8 +348,8 @@ def test_command_reports_silence_without_any_process_of_dagster(
     assert run_command(*command, DIALOGUE_HEARTBEAT_HOURS="24", **variables).returncode == 0
     assert "is checked again" in hook[0].received[1]["text"]
     nothing = run_command("status", "--alert", "--warehouse", tmp_path / "unmounted", **variables)
-    error = f"error: {tmp_path / 'unmounted'}: is not a warehouse, so its last check is unknown\n"
-    assert (nothing.returncode, nothing.stderr) == (2, error)
+    error = f"error: {tmp_path / 'unmounted'}: is not a warehouse; mount its disk, or name another folder with "
+    assert (nothing.returncode, nothing.stderr) == (2, f"{error}--warehouse\n")
     assert not (tmp_path / "unmounted").exists()
 
 

@@ -494,5 +494,5 @@ def test_a_run_never_replaces_real_files_by_the_sample(
     with dg.DagsterInstance.local_temp(str(paths.dagster_home)) as instance:
         assert not run(definitions, instance).success
         tell(definitions, instance)
-    assert "would give way to generated ones" in alerts_of(paths)[0]["text"]
+    assert "would be replaced by generated ones" in alerts_of(paths)[0]["text"]
     assert builds.pointed_build(paths) == published

@@ -123,7 +123,8 @@ def test_killed_publication_is_completed_or_undone(killed: Path, step: int) -> N
     assert not paths.started_publication.exists()
     assert list(paths.root.rglob("*.tmp")) == []
     if published == NEW and not was_complete:
-        assert reported == [f"build {NEW} had passed, but its publication was interrupted: it is finished now"]
+        line = f"build {NEW} had passed its checks, but its publication was interrupted: it is finished now"
+        assert reported == [line]
     assert publication.mend(paths) == []
 
 

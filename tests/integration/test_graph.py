@@ -243,7 +243,7 @@ def test_session_of_a_run_repairs_and_ends_what_it_starts(tmp_path: Path, monkey
         session = resources.session
         assert session.reporter.quiet
         assert session.reporter.notices == [
-            "build 20260101T000000000000Z had passed, but its publication was interrupted: it is undone"
+            "build 20260101T000000000000Z had passed its checks, but its publication was interrupted: it is undone"
         ]
         session.audit.start()
         process = session.audit._process

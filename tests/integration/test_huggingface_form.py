@@ -272,7 +272,7 @@ def test_manifest_of_the_build_names_the_form(form_folder: Path) -> None:
 
 def test_corpora_without_the_form_are_skipped_with_a_notice(built: tuple[Path, str]) -> None:
     for corpus_id in set(registry.corpus_ids()) - set(CORPORA):
-        assert f"{corpus_id}: not offered in the form huggingface, skipped" in built[1]
+        assert f"{corpus_id}: has no files of the form huggingface, so it is skipped" in built[1]
     assert "1 of 3 files are not there" in built[1]
 
 
@@ -338,8 +338,8 @@ def test_rows_that_cannot_be_converted_are_quarantined_and_the_others_land(forms
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--form", "huggingface"), "--form huggingface reads a --source with mutual_friends/plain_text/"),
-        (("--form", "huggingface", "--corpora", "bbai", "--source", "{source}"), "huggingface: no form of bbai"),
+        (("--form", "huggingface"), "--form huggingface needs --source FOLDER, with mutual_friends/plain_text/"),
+        (("--form", "huggingface", "--corpora", "bbai", "--source", "{source}"), "huggingface: not a form of bbai"),
         (("--form", "huggingface", "--source", "{source}"), "no data file of the form huggingface"),
         (("--form", "convlab", "--source", "{source}"), "'convlab' is not one of 'release', 'huggingface'"),
     ],

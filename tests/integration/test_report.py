@@ -196,8 +196,8 @@ def test_defects_are_listed_up_to_the_limit_and_the_rest_is_counted(site: Path, 
     ).fetchall()
     assert read
     written = re.findall(
-        r"Of ([0-9,]+) cases read by hand in the real files, ([0-9,]+) are true cases in the first reading and ([0-9,]+)"
-        r" in the second, by the same reader; both judge ([0-9,]+) alike",
+        r"Of ([0-9,]+) cases read by hand in the real files, ([0-9,]+) are true cases for the first reader and"
+        r" ([0-9,]+) for the second; both judge ([0-9,]+) alike",
         text,
     )
     assert sorted(written) == sorted(tuple(f"{number:,}" for number in row) for row in read)

@@ -71,9 +71,9 @@ def test_build_before_is_the_one_that_was_published_then(
 @pytest.mark.parametrize(
     ("named", "reported"),
     [
-        ("2026", "2026: matches more than one kept build; kept are 20260103T"),
-        ("", "'': is not a kept build; kept are 20260103T"),
-        ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; kept are 20260103T"),
+        ("2026", "2026: matches more than one kept build; the kept builds are 20260103T"),
+        ("", "'': is not a kept build; the kept builds are 20260103T"),
+        ("20270101T000000000000Z", "20270101T000000000000Z: is not a kept build; the kept builds are 20260103T"),
     ],
 )
 def test_unknown_build_is_rejected_with_a_list_of_kept_builds(paths: WarehousePaths, named: str, reported: str) -> None:

@@ -204,7 +204,7 @@ def test_predictions_of_another_corpus_are_refused(sample_folder: Path, predicti
     for other in CORPORA:
         path = predictions(other, 1)
         if other != corpus_id:
-            error = r"(line 1|record 0).*: Object " if path.suffix in own else "a file of predictions ends with "
+            error = r"(line 1|record 0).*: Object " if path.suffix in own else "of predictions must end with "
             with pytest.raises(InputError, match=error):
                 scored(sample_folder, corpus_id, path)
 
@@ -310,7 +310,7 @@ def test_strict_run_fails_if_a_prediction_is_missing(
         (("--to", "WAREHOUSE/builds/x.duckdb"), "belongs to the warehouse"),
         (("--to", "PREDICTIONS"), "is not a file of results"),
         (("--predictions", "NOWHERE"), "there is no such file or folder"),
-        (("--predictions", "WAREHOUSE/sample"), "the folder has no file that ends with .json or .jsonl"),
+        (("--predictions", "WAREHOUSE/sample"), "the folder has no file whose name ends with .json or .jsonl"),
     ],
 )
 def test_request_that_cannot_be_met_is_refused(

@@ -153,7 +153,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         ("other corpus", "CorpusError", "nothing: no such corpus"),
         ("strange path", "InputError", "the path of a warehouse cannot have any of "),
         ("less", "InputError", f"1 real file of {OTHER.corpus_id} would be dropped"),
-        ("sample", "InputError", "would give way to generated ones"),
+        ("sample", "InputError", "would be replaced by generated ones"),
         ("no space", "BuildError", "a build of this source needs about "),
         ("busy", "BusyError", "another build is running"),
         ("damaged", "LandingError", f"{ONE.corpus_id}/"),

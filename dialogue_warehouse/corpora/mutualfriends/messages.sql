@@ -1,6 +1,6 @@
 -- How a dialogue of MutualFriends becomes chat messages. `batch` holds the dialogue_key of the requested dialogues.
--- Each person is once the assistant, with the own list in the system prompt: two variants of a dialogue. Neither person
--- sees what the other one selects, so that selection is left out.
+-- Each person is once the assistant, with this person's list in the system prompt: two variants of a dialogue. Neither
+-- person sees what the other one selects, so that selection is left out.
 
 -- part: messages
 with

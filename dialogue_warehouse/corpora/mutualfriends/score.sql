@@ -101,7 +101,7 @@ found as (
 
     union all
     select
-        'the last selections do not agree with the outcome, which is what counts' as problem,
+        'the last selections do not agree with the outcome: the outcome counts' as problem,
         transcripts.*
     from predicted_transcripts as transcripts
     left join agreed on transcripts.record = agreed.record

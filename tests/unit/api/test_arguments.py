@@ -58,7 +58,7 @@ def test_empty_list_does_not_select_everything(paths, name, empty):
     """Regression: an empty list of corpora, splits or licenses selected all of them."""
     with (
         dw.open(paths.root) as warehouse,
-        pytest.raises(dw.InputError, match=f"^{name}: the list is empty; None does not limit the selection$"),
+        pytest.raises(dw.InputError, match=f"^{name}: the list is empty; use None for no limit$"),
     ):
         warehouse.dialogues(**{name: empty})
 

@@ -64,7 +64,7 @@ def test_the_sample_does_not_replace_real_files(paths):
     with pytest.raises(InputError) as refused:
         checks.refuse_less(Source(settings(paths, None), paths))
     said = str(refused.value)
-    assert f"2 real files of {ONE} would give way to generated ones" in said
+    assert f"2 real files of {ONE} would be replaced by generated ones" in said
     assert OTHER not in said
     assert f"build {BUILD} in {paths.root}, made from /releases" in said
     assert "--replace (DIALOGUE_REPLACE=1)" in said
@@ -95,7 +95,7 @@ def test_generated_files_replace_only_generated_files(paths, tmp_path):
     checks.refuse_less(Source(settings(paths, source), paths))
     with duckdb.connect(str(paths.build_database(BUILD))) as con:
         con.execute("update core.dim_source_files set verification = 'unlisted'")
-    with pytest.raises(InputError, match="would give way to generated ones"):
+    with pytest.raises(InputError, match="would be replaced by generated ones"):
         checks.refuse_less(Source(settings(paths, source), paths))
 
 

@@ -137,7 +137,7 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
         ({"quotes_whom": '"hearsay"'}, "toy/claims.toml X01: Invalid enum value 'hearsay' - at `$.quotes_whom`"),
         (
             {"recorded": RECORDED},
-            "toy/claims.toml X01: 'recorded' needs 'unexpected_rows', and is their number of rows",
+            "toy/claims.toml X01: 'recorded' of an invariant is the number of rows that 'unexpected_rows' returns",
         ),
         (
             {"kind": '"count"'},
