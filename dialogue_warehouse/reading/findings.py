@@ -238,16 +238,17 @@ def verdicts(con: Connection, corpora: Iterable[str]) -> str:
 def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool, detail: Detail) -> str:
     """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule.
 
+    A rule for all corpora is listed for each of them, with the number of cases in the corpora of the query.
+
     If it is whole, each case says whether its corpus was generated.
     """
-    conditions = _of_corpora("corpus_id", corpora)
-    if rule is not None:
-        conditions.append(f"rule_id = {literal(rule)}")
+    of_corpora = _of_corpora("corpus_id", corpora)
+    of_rule = [] if rule is None else [f"rule_id = {literal(rule)}"]
     if is_summary:
         return f"""
             select {RULES.get(detail, RULES["verbose"])}
-            from quality.violation_rules
-            {_where(conditions)}
+            from {_rules_of(of_corpora[0]) if of_corpora else "quality.violation_rules"}
+            {_where(of_rule)}
             order by kind, corpus_id nulls first, rule_id
         """
     generated = (
@@ -257,9 +258,28 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
     return f"""
         select {f"*, {generated}" if detail == "whole" else "*"}
         from quality.violations as violations
-        {_where(conditions)}
+        {_where(of_corpora + of_rule)}
         order by corpus_id, rule_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     """
+
+
+def _rules_of(of_corpora: str) -> str:
+    """Return the rules for some corpora, and those for all corpora with their cases in these."""
+    return f"""(
+        select * replace (
+            if(
+                corpus_id is null,
+                (
+                    select cast(count(*) as integer)
+                    from quality.violations as cases
+                    where cases.rule_id = rules.rule_id and cases.{of_corpora}
+                ),
+                observed
+            ) as observed
+        )
+        from quality.violation_rules as rules
+        where corpus_id is null or {of_corpora}
+    )"""
 
 
 def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import msgspec
@@ -113,6 +114,8 @@ def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str,
         for row in answer.rows
         if (value := row[answer.columns.index(up)]) is not None
     ]
+    if across in numbers and kind != "bars":
+        pairs = [(label, value) for label, value in pairs if label is not None]
     head = " · ".join(named)
     if not pairs:
         return chart | {"note": "The column has no values."}
@@ -147,6 +150,8 @@ def _ticks(low: float, high: float) -> list[float]:
     if not high > low or math.isinf(high - low):
         return [low]
     rough = (high - low) / (TICKS - 1)
+    if rough < sys.float_info.min:
+        return [low]
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * one for one in (1, 2, 5, 10) if size * one >= rough)
     first, last = math.floor(low / step), math.ceil(high / step)
@@ -161,7 +166,7 @@ def _anchor(index: int, total: int) -> str:
 def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: bool, is_number: bool) -> Markup:
     """Draw points, joined by a line or not; a column of texts gives one place to each row."""
     if is_number:
-        places = sorted((float(label), value, str(label)) for label, value in pairs if label is not None)
+        places = sorted((float(label), value, str(label)) for label, value in pairs)
     else:
         places = [(float(index), value, str(label)) for index, (label, value) in enumerate(pairs)]
     xs, ys = [x for x, _, _ in places], [y for _, y, _ in places]

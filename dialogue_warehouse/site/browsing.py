@@ -64,10 +64,11 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     name = f"{table.schema}.{table.table}"
     columns = {column.column: column.type for column in table.columns}
     asked = dict(given)
-    kept = [(field, value) for field, value in given if not field.startswith("_") or field == "_null"]
+    # an empty value is no filter: the addresses of pages leave it out
+    kept = [(field, value) for field, value in given if value and (not field.startswith("_") or field == "_null")]
     if asked.get("_contains"):
         kept.append((f"_contains_{asked.get('_column', '')}", asked["_contains"]))
-    kept += [(field, value) for field, value in given if field.startswith("_contains_")]
+    kept += [(field, value) for field, value in given if value and field.startswith("_contains_")]
     order = asked.get("_order", "")
     is_falling = order.startswith("-")
     falling = " desc" if is_falling else ""

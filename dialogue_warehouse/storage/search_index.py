@@ -74,9 +74,10 @@ TURNS = f"""
     from core.fct_turns as turns
     inner join ({NUMBERED}) as numbered
         on turns.dialogue_key = numbered.dialogue_key
-    where turns.utterance is not null
+    where turns.utterance is not null and turns.turn_index < {1 << TURN_BITS}
     order by place
 """
+"""The utterances. Those that would get the number of another dialogue are left out: no dialogue is so long."""
 LABELS = f"""
     with
 

@@ -22,8 +22,9 @@ from dialogue_warehouse.reading import search
 from dialogue_warehouse.reading.connection import build_of, open_published
 from dialogue_warehouse.reading.selection import Selection
 from dialogue_warehouse.storage import retention
-from dialogue_warehouse.storage.search_index import KINDS
+from dialogue_warehouse.storage.search_index import KINDS, TURNS
 from tests.conftest import rows, run_command
+from tests.unit import core_tables
 
 LABELS = {
     "corpus": "select corpus_id, dialogue_key from core.dim_dialogues",
@@ -172,6 +173,19 @@ def test_unusable_index_is_not_read(
     else:
         file.write_bytes(damage)
     assert search.search(con, other, "please") == search.search(con, paths, "please")
+
+
+def test_turn_gets_no_number_of_another_dialogue() -> None:
+    """Regression: turn 65,536 of a dialogue was found as the first turn of the next one."""
+    with duckdb.connect() as con:
+        core_tables.create(con)
+        for dialogue in ("c/s/1", "c/s/2"):
+            core_tables.insert(con, "dim_dialogues", {"corpus_id": "c", "dialogue_key": dialogue})
+        for turn in (0, 65_535, 65_536):
+            said = {"corpus_id": "c", "dialogue_key": "c/s/1", "turn_index": turn, "utterance": "Hello"}
+            core_tables.insert(con, "fct_turns", said)
+        places = [search.place_of(place) for place, _ in rows(con, TURNS)]
+    assert places == [(0, 0), (0, 65_535)]
 
 
 def test_index_is_removed_with_its_build(tmp_path: Path) -> None:

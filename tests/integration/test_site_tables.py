@@ -77,6 +77,12 @@ def test_unknown_column_is_not_ignored(client: TestClient, asked: str, column: s
     assert f"core.fct_turns has no column '{column}'; it has turn_key, " in shown
 
 
+def test_empty_value_is_no_filter(client: TestClient) -> None:
+    """Regression: a typed URL with an empty value had no rows, and the links of its page had all."""
+    address = "/tables?_table=core.fct_turns"
+    assert client.get(f"{address}&role=&_contains_utterance=").text == client.get(address).text
+
+
 def test_parts_of_ordered_rows_have_each_row_once(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
     ((count,),) = rows(con, "select count(*) from core.dim_dialogues")
     for order in ("split", "-corpus_id"):

@@ -20,6 +20,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.claims import ENOUGH_READ
 from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.reading.findings import violations_query
 from tests import fixtures
 from tests.fixtures.shapes import EXTRA_PART, TIMES, Again, Broken, Case, Never, unchanged
 from tests.integration.defective_release import BROKEN, place
@@ -40,6 +41,8 @@ PLACES = " ".join(
     f"when source_file_id = '{FILES[corpus_id]}' then {broken.PLACE}" for corpus_id, broken in BROKEN.items()
 )
 VIOLATIONS = f"(select * replace (case {PLACES} else record_index end as record_index) from quality.violations)"
+CORPORA = tuple(BROKEN)
+FOR_ALL = "select rule_id from quality.violation_rules where corpus_id is null"
 RECOUNTED = fixtures.load_all("recount")
 
 
@@ -202,6 +205,23 @@ def test_every_key_leads_to_its_place(con: duckdb.DuckDBPyConnection) -> None:
     without_key = {row[0] for row in violations(con, "row_key is null", "distinct rule_id")}
     of_corpora = {rule_id for broken in BROKEN.values() for rule_id in broken.WITHOUT_KEY}
     assert without_key == {"unknown_key", "refused_record"} | of_corpora
+
+
+@pytest.mark.parametrize("corpora", [*[(corpus,) for corpus in CORPORA], CORPORA], ids="-".join)
+def test_rules_of_corpora_have_the_cases_of_these_corpora(
+    con: duckdb.DuckDBPyConnection, corpora: tuple[str, ...]
+) -> None:
+    """Regression: the rules for all corpora were left out."""
+    query = violations_query(corpora, None, is_summary=True, detail="verbose")
+    total = "coalesce(max(observed) filter (corpus_id is null), sum(observed))"
+    shown = con.execute(f"select rule_id, {total} from ({query}) group by rule_id").fetchall()
+    cases = con.execute(
+        "select rule_id, count(*) from quality.violations where list_contains(?, corpus_id) group by rule_id",
+        [list(corpora)],
+    ).fetchall()
+    assert {rule: count for rule, count in shown if count} == dict(cases)
+    for_all = {rule for (rule,) in con.execute(FOR_ALL).fetchall()}
+    assert for_all <= {rule for rule, _ in shown}
 
 
 def test_detail_is_one_line(con: duckdb.DuckDBPyConnection, awkward_folder: Path) -> None:

@@ -42,6 +42,20 @@ def test_scale_across_names_places_between_the_first_and_the_last_value() -> Non
     assert labels([["0", "1"], ["49000", "1"]])[1] == ["0", "10,000", "20,000", "30,000", "40,000"]
 
 
+@pytest.mark.parametrize("kind", ["bars", "lines", "points"])
+@pytest.mark.parametrize("across", ["x", "y"])
+def test_column_without_values_is_not_drawn(kind: str, across: str) -> None:
+    """Regression: a chart over a column of NULLs was an error of the program."""
+    answer = Answer(columns=["x", "y"], is_number=[True, True], rows=[[None, "1"], [None, "2"]])
+    chart = asking.draw(answer, ["x", "y"], {"chart": kind, "across": across, "up": "y" if across == "x" else "x"})
+    is_drawn = kind == "bars" and across == "x"  # NULL is a bar with a name
+    assert (bool(chart["drawn"]), chart["note"]) == (is_drawn, None if is_drawn else "The column has no values.")
+
+
+def test_smallest_numbers_are_drawn() -> None:
+    assert labels([["0", "0"], ["5e-324", "5e-324"]]) == (["0"], ["0"])
+
+
 def test_names_without_enough_space_are_the_first_and_the_last() -> None:
     rows: list[list[str | None]] = [[f"{'long ' * 9}{number}", "1"] for number in range(9)]
     assert labels(rows, is_number=False)[1] == [rows[0][0], rows[-1][0]]

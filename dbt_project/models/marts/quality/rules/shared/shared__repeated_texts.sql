@@ -1,8 +1,8 @@
 {#- The texts that several dialogues of a corpus share: their utterances are, in order, equal under `same_text`. The
     query avoids comparing pairs: cheap sums over one letter of the utterances separate dialogues that cannot be
     equal, and the sums do not depend on anything that `same_text` ignores. Only the remaining dialogues are
-    compared as text. The model is inlined, so that the query of `split_leakage` works on the published tables
-    alone. -#}
+    compared as text. An utterance counts with at most 10,000 letters, so that no cube overflows. The model is inlined,
+    so that the query of `split_leakage` works on the published tables alone. -#}
 {{ config(materialized='ephemeral') }}
 
 with
@@ -40,7 +40,7 @@ fingerprints as (
         select
             row_key,
             corpus_id,
-            length(utterance) - length(replace(replace(utterance, 'e', ''), 'E', '')) as letters
+            least(length(utterance) - length(replace(replace(utterance, 'e', ''), 'E', '')), 10000) as letters
         from said
     ) as counted
     group by row_key, corpus_id

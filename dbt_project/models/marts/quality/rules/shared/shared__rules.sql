@@ -42,10 +42,10 @@ reused_dialogue_id as (
         select
             *,
             first_value(source_part) over (
-                partition by corpus_id, dialogue_id order by split_order, source_part, record_index
+                partition by corpus_id, dialogue_id order by split_order, source_part, record_index, id_occurrence
             ) as first_part,
             first_value(dialogue_key) over (
-                partition by corpus_id, dialogue_id order by split_order, source_part, record_index
+                partition by corpus_id, dialogue_id order by split_order, source_part, record_index, id_occurrence
             ) as first_key
         from dialogues
     ) as parts
