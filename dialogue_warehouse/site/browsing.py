@@ -64,7 +64,7 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     name = f"{table.schema}.{table.table}"
     columns = {column.column: column.type for column in table.columns}
     asked = dict(given)
-    # an empty value is no filter: the addresses of pages leave it out
+    # an empty value does not filter: the addresses of pages leave it out
     kept = [(field, value) for field, value in given if value and (not field.startswith("_") or field == "_null")]
     if asked.get("_contains"):
         kept.append((f"_contains_{asked.get('_column', '')}", asked["_contains"]))

@@ -77,7 +77,7 @@ def test_unknown_column_is_not_ignored(client: TestClient, asked: str, column: s
     assert f"core.fct_turns has no column '{column}'; it has turn_key, " in shown
 
 
-def test_empty_value_is_no_filter(client: TestClient) -> None:
+def test_empty_value_does_not_filter(client: TestClient) -> None:
     """Regression: a typed URL with an empty value had no rows, and the links of its page had all."""
     address = "/tables?_table=core.fct_turns"
     assert client.get(f"{address}&role=&_contains_utterance=").text == client.get(address).text
