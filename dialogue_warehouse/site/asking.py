@@ -114,10 +114,9 @@ def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str,
         for row in answer.rows
         if (value := row[answer.columns.index(up)]) is not None
     ]
-    if across in numbers and kind != "bars":
-        pairs = [(label, value) for label, value in pairs if label is not None]
     head = " · ".join(named)
-    if not pairs:
+    is_scale = across in numbers and kind != "bars"
+    if not any(label is not None or not is_scale for label, _ in pairs):
         return chart | {"note": "The column has no values."}
     if kind == "bars":
         if min(value for _, value in pairs) < 0:
@@ -166,7 +165,7 @@ def _anchor(index: int, total: int) -> str:
 def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: bool, is_number: bool) -> Markup:
     """Draw points, joined by a line or not; a column of texts gives one place to each row."""
     if is_number:
-        places = sorted((float(label), value, str(label)) for label, value in pairs)
+        places = sorted((float(label), value, str(label)) for label, value in pairs if label is not None)
     else:
         places = [(float(index), value, str(label)) for index, (label, value) in enumerate(pairs)]
     xs, ys = [x for x, _, _ in places], [y for _, y, _ in places]

@@ -42,7 +42,8 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         return {"schemas": schemas}
     asked = parameters["_table"]
     table = build.kept.get(("table", asked), lambda: catalogue.describe_table(con, asked))
-    return _rows(con, table, parameters.multi_items())
+    given = [(field, value) for field, value in parameters.multi_items() if value]  # as the addresses of pages do
+    return _rows(con, table, given)
 
 
 def address_of_row(table: str, key: str) -> str:
@@ -64,11 +65,10 @@ def _rows(con: Connection, table: TableDescription, given: Parameters) -> dict[s
     name = f"{table.schema}.{table.table}"
     columns = {column.column: column.type for column in table.columns}
     asked = dict(given)
-    # an empty value does not filter: the addresses of pages leave it out
-    kept = [(field, value) for field, value in given if value and (not field.startswith("_") or field == "_null")]
+    kept = [(field, value) for field, value in given if not field.startswith("_") or field == "_null"]
     if asked.get("_contains"):
         kept.append((f"_contains_{asked.get('_column', '')}", asked["_contains"]))
-    kept += [(field, value) for field, value in given if value and field.startswith("_contains_")]
+    kept += [(field, value) for field, value in given if field.startswith("_contains_")]
     order = asked.get("_order", "")
     is_falling = order.startswith("-")
     falling = " desc" if is_falling else ""
