@@ -44,7 +44,7 @@ def test_run_keeps_its_comparisons_with_several_others(sample_folder: Path, tmp_
 
 
 def test_notices_of_both_predictions_are_shown(sample_folder: Path, tmp_path: Path) -> None:
-    """What does not count of the other predictions changes the comparison, too."""
+    """Other predictions that do not count change the comparison, too."""
     own, other = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "other.jsonl"
     text = own.read_text(encoding="utf-8").strip()
     other.write_text(f"{text}\n{text.splitlines()[0]}\n", encoding="utf-8")
