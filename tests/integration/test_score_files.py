@@ -165,7 +165,10 @@ def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path
         *("--across-turn", "--without-defects here", "--json", "--csv", "--format table"),
     ],
 )
-def test_option_without_effect_on_examples_is_refused(tmp_path: Path, option: str) -> None:
+def test_option_without_effect_on_examples_is_refused(
+    tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ("--corpus", "sgd", "--example", str(tmp_path / "example"), "--warehouse", str(tmp_path))
     assert main(["score", *arguments, *option.split()]) == 2
+    assert f"error: {option.split()[0]} has no effect with --example FOLDER" in capsys.readouterr().err
     assert not (tmp_path / "example").exists()
