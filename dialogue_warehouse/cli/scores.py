@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.options import Folder, cli, place_option, result_options, warehouse_paths
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Predicted = click.Path(path_type=Path)
 MOST_SLOTS = 10
 """Number of slots that are listed below the metrics."""
+WITH_EXAMPLE = {"corpus", "split", "example", "force", "warehouse"}
+"""The options that have an effect with --example."""
 
 
 @cli.command()
@@ -71,6 +74,7 @@ def score(
     settings = Settings.from_environment(warehouse=warehouse)
     paths = warehouse_paths(settings)
     if example is not None:
+        _refuse_with_example()
         for path in write_examples(paths, settings, corpus, options["split"], example, force):
             click.echo(path)
         return
@@ -83,6 +87,15 @@ def score(
         _print(scores, form)
         if strict and not scores.is_complete():
             raise CheckError(f"{corpus}: --strict: predictions are missing, or do not count")
+
+
+def _refuse_with_example() -> None:
+    """Refuse an option that has no effect with --example."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in WITH_EXAMPLE and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option.opts[0]} has no effect with --example FOLDER")
 
 
 def _print(scores: Scores, form: str | None) -> None:

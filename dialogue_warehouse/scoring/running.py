@@ -144,6 +144,8 @@ def _checked(request: Request) -> Scoring:
         raise InputError(f"{request.corpus_id}: --fuzzy {request.variant}: texts are compared in {known}")
     if request.across_turn and not any(metric.across_turn for metric in declared.metrics.values()):
         raise InputError(f"{request.corpus_id}: --across-turn: no metric is multiplied across a turn")
+    if request.without_defects is not None and not declared.has_split:
+        raise InputError(f"{request.corpus_id}: --without-defects: your own dialogues have no known defects")
     if request.split is None and declared.has_split:
         raise InputError(f"{request.corpus_id}: --split is missing; there are {', '.join(SPLITS)}")
     if request.split is not None and request.split not in SPLITS:

@@ -52,7 +52,7 @@ def slots_query(scores: Scores, most: int | None = None) -> str | None:
             coalesce(sum(times) filter (where outcome = 'wrong'), 0) as wrong_values,
             coalesce(sum(times) filter (where outcome = 'missed'), 0) as missed,
             coalesce(sum(times) filter (where outcome = 'invented'), 0) as invented,
-            arg_max(example_key, times) filter (where outcome <> 'right') as example_key
+            arg_min(example_key, (-times, example_key)) filter (where outcome <> 'right') as example_key
         from scores.slots
         where run_id = {literal(scores.run_id)}
         group by service, slot

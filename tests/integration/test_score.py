@@ -45,12 +45,14 @@ def split_of(scoring: Scoring) -> str | None:
     return "test" if scoring.declaration.has_split else None
 
 
-def gold_of(warehouse: Path, corpus_id: str, form: str, dialogues: int | None = None) -> list[str]:
+def gold_of(
+    warehouse: Path, corpus_id: str, form: str, dialogues: int | None = None, split: str | None = None
+) -> list[str]:
     """Return gold as predictions: the records of a form."""
     scoring = load_scoring(corpus_id)
     _, database = builds.published_build(WarehousePaths(warehouse))
     with open_core(database, Settings()) as con:
-        measuring = Measuring(con, scoring, split_of(scoring))
+        measuring = Measuring(con, scoring, split or split_of(scoring))
         measuring.prepare(None, False, None, dialogues)
         measuring.read_gold()
         return measuring.examples(form)
@@ -222,8 +224,12 @@ def test_two_equal_sets_of_predictions_do_not_differ(sample_folder: Path, predic
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
 def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Written, corpus_id: str) -> None:
-    path = predictions(corpus_id)
-    request = Request(corpus_id, path, split_of(load_scoring(corpus_id)), without_defects="from-then-on")
+    path, split = predictions(corpus_id), split_of(load_scoring(corpus_id))
+    request = Request(corpus_id, path, split, without_defects="from-then-on")
+    if split is None:
+        with pytest.raises(InputError, match=rf"^{corpus_id}: --without-defects: your own dialogues have no known "):
+            scored(sample_folder, corpus_id, path, without_defects="here")
+        return
     with score_published(WarehousePaths(sample_folder), Settings(), request) as scores:
         kept = {key for (key,) in scores.con.execute("select distinct turn_key from scores.units").fetchall()}
         touched = {
@@ -233,6 +239,42 @@ def test_turns_with_defects_can_be_left_out(sample_folder: Path, predictions: Wr
             ).fetchall()
         }
     assert not kept & touched
+
+
+@pytest.mark.parametrize("word", ["here", "from-then-on"])
+@pytest.mark.parametrize(
+    ("corpus_id", "split", "dialogue", "turn", "changed"),
+    [
+        ("abcd", "test", "convo_id", "turn_count", {"intent": "wrong"}),
+        ("taskmaster1", "none", "conversation_id", "index", {"arguments": []}),
+    ],
+)
+def test_what_is_predicted_for_a_turn_that_is_left_out_changes_nothing(
+    sample_folder: Path,
+    tmp_path: Path,
+    corpus_id: str,
+    split: str,
+    dialogue: str,
+    turn: str,
+    changed: dict[str, Any],
+    word: str,
+) -> None:
+    """Also not the match of the whole dialogue, nor the cascade of the turns before it."""
+    gold = gold_of(sample_folder, corpus_id, "lines", split=split)
+    path = write(tmp_path / "lines.jsonl", gold)
+    column = "turn_number" if corpus_id == "abcd" else "turn_index"
+    with golden.scored(sample_folder, corpus_id, path, split=split, without_defects=word) as scores:
+        left_out = scores.con.execute(
+            f"select distinct dialogue_id, {column} from temp.cases semi join temp.left_out using (turn_key)"
+        ).fetchall()
+        numbers = scores.con.execute(RESULT).fetchall()
+        assert golden.metrics(scores) == golden.metrics(scores, "gold_value")
+    records = [json.loads(line) for line in gold]
+    wrong = [record | changed if (str(record[dialogue]), record[turn]) in left_out else record for record in records]
+    assert wrong != records
+    write(path, [json.dumps(record) for record in wrong])
+    with golden.scored(sample_folder, corpus_id, path, split=split, without_defects=word) as scores:
+        assert scores.con.execute(RESULT).fetchall() == numbers
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)

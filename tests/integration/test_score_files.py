@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dialogue_warehouse as dw
+from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.corpora.scores import scored_corpora
 from tests import golden
 from tests.conftest import run_command
@@ -155,3 +156,19 @@ def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path
     misplaced = run_command("score", *options[:4], "--predictions", path, "--warehouse", sample_folder, "--force")
     assert misplaced.returncode == 2
     assert misplaced.stderr.startswith("error: --force has no effect without --example FOLDER (see ")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--predictions nowhere.json", "--against nowhere.json", "--to results.duckdb", "--strict", "--fuzzy exact"),
+        *("--across-turn", "--without-defects here", "--json", "--csv", "--format table"),
+    ],
+)
+def test_option_without_effect_on_examples_is_refused(
+    tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--corpus", "sgd", "--example", str(tmp_path / "example"), "--warehouse", str(tmp_path))
+    assert main(["score", *arguments, *option.split()]) == 2
+    assert f"error: {option.split()[0]} has no effect with --example FOLDER" in capsys.readouterr().err
+    assert not (tmp_path / "example").exists()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import dialogue_warehouse as dw
-from dialogue_warehouse.corpora.scores import scored_corpora
+from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
+from dialogue_warehouse.scoring.summaries import slots_query
 from tests import golden
 from tests.conftest import run_command
 
@@ -94,3 +96,25 @@ def test_file_of_results_without_tables_is_filled(sample_folder: Path, tmp_path:
         scores = warehouse.score("bbai", path, split="test", to=file)
     with duckdb.connect(file, read_only=True) as con:
         assert con.execute("select run_id from runs").fetchall() == [(scores.run_id,)]
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_example_of_a_slot_is_the_first_place_of_its_most_frequent_errors(
+    sample_folder: Path, tmp_path: Path, is_reversed: bool
+) -> None:
+    rows = [
+        ("date", "right", 9, "0"),
+        ("date", "missed", 2, "b"),
+        ("date", "wrong", 2, "a"),
+        ("date", "invented", 2, "c"),
+    ]
+    rows += [("time", "missed", 1, "a"), ("time", "wrong", 3, "b")]
+    with golden.scored(sample_folder, "bbai", golden.example(sample_folder, "bbai", tmp_path), split="test") as scores:
+        for row in reversed(rows) if is_reversed else rows:
+            values = [scores.run_id, *row]
+            scores.con.execute("insert into scores.slots values (?, 'Trains', ?, ?, ?, ?, null, null)", values)
+        sgd = replace(scores, scoring=load_scoring("sgd"))
+        query = slots_query(sgd)
+        assert query is not None
+        found = scores.con.execute(query).fetchall()
+    assert [(slot, example_key) for _, slot, *_, example_key in found] == [("date", "a"), ("time", "b")]

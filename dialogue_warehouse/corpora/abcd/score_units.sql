@@ -27,15 +27,17 @@ left join latest
 -- part: units
 with
 
+-- Without the turns that do not count: these neither break a cascade nor are examples of it.
 whole as (
     select
-        *,
+        * replace (row_number() over (partition by task, dialogue_key order by place) as place),
         case next_step
             when 'take_action' then act is not null and is_action_right and is_value_right
             when 'retrieve_utterance' then coalesce(target_rank = 1, false)
             else next_step = 'end_conversation'
         end and is_intent_right and is_next_step_right as is_right
     from judged
+    anti join left_out on judged.turn_key = left_out.turn_key
 ),
 
 -- The number of examples that are right from here on, without a break.

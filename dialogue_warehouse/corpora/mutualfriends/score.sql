@@ -1,6 +1,6 @@
 -- The statistics of transcripts. `predicted_transcripts` and `predicted_events` have them, joined by `record`.
 
--- One row per transcript. Its key is its uuid, with a number if the same uuid occurs again.
+-- One row per transcript. Its key is its uuid, escaped as in other keys, with a number if the uuid occurs again.
 -- part: cases
 with
 
@@ -20,13 +20,14 @@ counted as (
 numbered as (
     select
         transcripts.*,
+        replace(replace(replace(transcripts.uuid, '%', '%25'), '/', '%2F'), '~', '%7E') as segment,
         row_number() over (partition by transcripts.uuid order by transcripts.record) as occurrence
     from predicted_transcripts as transcripts
 )
 
 select
-    numbered.uuid || if(numbered.occurrence = 1, '', '~' || numbered.occurrence) as unit_key,
-    numbered.uuid || if(numbered.occurrence = 1, '', '~' || numbered.occurrence) as dialogue_key,
+    numbered.segment || if(numbered.occurrence = 1, '', '~' || numbered.occurrence) as unit_key,
+    numbered.segment || if(numbered.occurrence = 1, '', '~' || numbered.occurrence) as dialogue_key,
     cast(null as varchar) as turn_key,
     ['#ALL'] as groups,
     coalesce(numbered.reward = 1, false) as is_completed,

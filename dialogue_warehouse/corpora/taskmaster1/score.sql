@@ -114,13 +114,14 @@ utterances as (
     where cases.turn_key is not null
 ),
 
--- An argument counts once in a dialogue.
+-- An argument counts once in a dialogue, of the turns that count.
 together as (
     select
         dialogue_key, name, text,
         bool_or(in_gold) as in_gold,
         bool_or(in_predicted) as in_predicted
     from matched
+    anti join left_out on matched.turn_key = left_out.turn_key
     group by dialogue_key, name, text
 ),
 
@@ -130,6 +131,16 @@ dialogues as (
         bool_and(in_gold = in_predicted) as is_equal
     from together
     group by dialogue_key
+),
+
+-- The dialogues of which no turn counts.
+without_turns as (
+    select cases.dialogue_key
+    from cases
+    left join left_out on cases.turn_key = left_out.turn_key
+    where cases.turn_key is not null
+    group by cases.dialogue_key
+    having count(left_out.turn_key) = count(*)
 )
 
 select
@@ -152,6 +163,7 @@ select
     1.0 as denominator
 from cases
 left join dialogues on cases.dialogue_key = dialogues.dialogue_key
+anti join without_turns on cases.dialogue_key = without_turns.dialogue_key
 where cases.turn_key is null
 
 -- part: slots
