@@ -277,7 +277,7 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
     """Move complete files from one folder into another of the same file system; `kind` says what they are.
 
     Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file, or
-    if a file or a broken link is where a folder is needed, or a folder cannot be written.
+    if a file or a broken link is where a folder is needed, or a folder cannot be written or is on another file system.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
@@ -297,6 +297,12 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
         place.mkdir(parents=True, exist_ok=True)
     if refused := [place for place in folders if not os.access(place, os.W_OK | os.X_OK, effective_ids=True)]:
         raise InputError(f"{refused[0]}: {os.strerror(errno.EACCES)}; nothing was written")
+    device = scratch.stat().st_dev
+    if elsewhere := [place for place in folders if place.stat().st_dev != device]:
+        raise InputError(
+            f"{elsewhere[0]}: is on another file system than {folder}, so the files cannot be moved there in one step; "
+            "nothing was written; put a folder there instead of a link or a mount"
+        )
     for path in paths:
         (scratch / path).replace(folder / path)
 
