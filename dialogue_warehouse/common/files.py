@@ -170,6 +170,12 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def remove_own(folder: str | Path, process: int) -> None:
+    """Remove a temporary folder, unless this is a forked child of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 PLAIN = re.compile(r"[\w./ -]+")
 """Text without special meaning in any library. SQLAlchemy decodes `%20`, dbt renders braces and quotes text in SQL."""
 
@@ -183,7 +189,7 @@ def plain_path(folder: Path) -> Path:
     if PLAIN.fullmatch(str(folder)):
         return folder
     place = tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    atexit.register(remove_own, place, os.getpid())
     link = Path(place) / "folder"
     link.symlink_to(folder, target_is_directory=True)
     return link

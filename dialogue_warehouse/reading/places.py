@@ -7,8 +7,8 @@ a link to the file, to the Parquet tables, or to the file in the cache that was 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
-from dialogue_warehouse.common.files import open_regular
+from dialogue_warehouse.common.files import open_regular, remove_own
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import DownloadError, InputError
 from dialogue_warehouse.paths import (
@@ -129,7 +129,7 @@ class Place:
         self._refuse_raw()
         self._seen = _identity(self._path)
         paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())))
-        weakref.finalize(self, shutil.rmtree, paths.root, ignore_errors=True)
+        weakref.finalize(self, remove_own, paths.root, os.getpid())
         paths.builds.mkdir()
         tables, database = self._path, self._path
         if self._path.is_dir():
