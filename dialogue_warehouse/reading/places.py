@@ -91,10 +91,18 @@ class Place:
         """
         if self._url:
             self._path = self._download(self._url, is_new_wanted=True)
-        if self._seen is not None and self._seen != _identity(self._path):
+        if self.is_replaced():
             self.paths = WarehousePaths(self._link())
             return True
         return False
+
+    def is_replaced(self) -> bool:
+        """Return whether another file or folder is there than the linked one. Raises InputError if none is there."""
+        if self._seen is None:
+            return False
+        if self._url and not self._path.exists():  # another process downloaded a newer file into the cache
+            return True
+        return self._seen != _identity(self._path)
 
     def _folder(self) -> Path:
         try:
