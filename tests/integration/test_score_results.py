@@ -10,6 +10,7 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.corpora.scores import scored_corpora
+from dialogue_warehouse.scoring import running, tables
 from tests import golden
 from tests.conftest import run_command
 
@@ -94,3 +95,42 @@ def test_file_of_results_without_tables_is_filled(sample_folder: Path, tmp_path:
         scores = warehouse.score("bbai", path, split="test", to=file)
     with duckdb.connect(file, read_only=True) as con:
         assert con.execute("select run_id from runs").fetchall() == [(scores.run_id,)]
+
+
+def test_file_that_another_run_filled_meanwhile_stays(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a run that failed removed the results of another run, which had made the file meanwhile."""
+    own, file = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "results.duckdb"
+    attach = tables.attach
+
+    def attach_later(con: duckdb.DuckDBPyConnection, to: Path | None = None) -> bool:
+        if to is not None:
+            with duckdb.connect() as another:
+                attach(another, to)
+                tables.make(another)
+        return attach(con, to)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(tables, "attach", attach_later)
+    monkeypatch.setattr(running, "_insert", fail)
+    with dw.open(sample_folder) as warehouse, pytest.raises(RuntimeError):
+        warehouse.score("bbai", own, split="test", to=file)
+    assert file.is_file()
+
+
+def test_new_file_is_removed_if_the_commit_fails(tmp_path: Path) -> None:
+    """Regression: a full disk at the commit left a file without results."""
+    file = tmp_path / "results.duckdb"
+    file.touch()
+
+    class Full:
+        def execute(self, query: str) -> None:
+            if query != "begin":
+                raise duckdb.IOException(query)
+
+    with pytest.raises(duckdb.IOException, match="commit"), running._transaction(Full(), file):
+        pass
+    assert not file.exists()
