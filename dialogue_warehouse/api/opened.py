@@ -71,6 +71,8 @@ class Opened:
     def database(self) -> Path:
         """Return the file of the open build. Raises InputError if another build has been published since."""
         self._opened()
+        if self.place.is_replaced():
+            raise InputError(f"{self.place.named}: another build has been published since; refresh() opens it")
         build_id, database = builds.published_build(self.place.paths)
         if build_id != self.build_id:
             raise InputError(f"{self.place.named}: build {build_id} has been published since; refresh() opens it")

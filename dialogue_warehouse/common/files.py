@@ -170,6 +170,12 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def remove_own(folder: str | Path, process: int) -> None:
+    """Remove a temporary folder, unless this is a forked child of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 PLAIN = re.compile(r"[\w./ -]+")
 """Text without special meaning in any library. SQLAlchemy decodes `%20`, dbt renders braces and quotes text in SQL."""
 
@@ -183,7 +189,7 @@ def plain_path(folder: Path) -> Path:
     if PLAIN.fullmatch(str(folder)):
         return folder
     place = tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    atexit.register(remove_own, place, os.getpid())
     link = Path(place) / "folder"
     link.symlink_to(folder, target_is_directory=True)
     return link
@@ -277,7 +283,7 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
     """Move complete files from one folder into another of the same file system; `kind` says what they are.
 
     Raises InputError, with nothing moved, if an existing file has other bytes and `force` is off, or is not a file, or
-    if a file or a broken link is where a folder is needed, or a folder cannot be written.
+    if a file or a broken link is where a folder is needed, or a folder cannot be written or is on another file system.
     """
     there = [path for path in paths if os.path.lexists(folder / path)]
     strange = [path for path in there if not (folder / path).is_file()]
@@ -297,6 +303,12 @@ def move_all(scratch: Path, folder: Path, paths: list[str], force: bool, kind: s
         place.mkdir(parents=True, exist_ok=True)
     if refused := [place for place in folders if not os.access(place, os.W_OK | os.X_OK, effective_ids=True)]:
         raise InputError(f"{refused[0]}: {os.strerror(errno.EACCES)}; nothing was written")
+    device = scratch.stat().st_dev
+    if elsewhere := [place for place in folders if place.stat().st_dev != device]:
+        raise InputError(
+            f"{elsewhere[0]}: is on another file system than {folder}, so the files cannot be moved there in one step; "
+            "nothing was written; put a folder there instead of a link or a mount"
+        )
     for path in paths:
         (scratch / path).replace(folder / path)
 

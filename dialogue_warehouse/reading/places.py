@@ -7,8 +7,8 @@ a link to the file, to the Parquet tables, or to the file in the cache that was 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
-from dialogue_warehouse.common.files import open_regular
+from dialogue_warehouse.common.files import open_regular, remove_own
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import DownloadError, InputError
 from dialogue_warehouse.paths import (
@@ -91,10 +91,18 @@ class Place:
         """
         if self._url:
             self._path = self._download(self._url, is_new_wanted=True)
-        if self._seen is not None and self._seen != _identity(self._path):
+        if self.is_replaced():
             self.paths = WarehousePaths(self._link())
             return True
         return False
+
+    def is_replaced(self) -> bool:
+        """Return whether another file or folder is there than the linked one. Raises InputError if none is there."""
+        if self._seen is None:
+            return False
+        if self._url and not self._path.exists():  # another process downloaded a newer file into the cache
+            return True
+        return self._seen != _identity(self._path)
 
     def _folder(self) -> Path:
         try:
@@ -129,7 +137,7 @@ class Place:
         self._refuse_raw()
         self._seen = _identity(self._path)
         paths = WarehousePaths(Path(tempfile.mkdtemp(prefix="dialogue-warehouse-", dir=temporary_folder())))
-        weakref.finalize(self, shutil.rmtree, paths.root, ignore_errors=True)
+        weakref.finalize(self, remove_own, paths.root, os.getpid())
         paths.builds.mkdir()
         tables, database = self._path, self._path
         if self._path.is_dir():

@@ -61,6 +61,7 @@ class Predictions:
 def read(con: duckdb.DuckDBPyConnection, scoring: Scoring, path: Path, scratch: Path) -> Predictions:
     """Make the tables of the predictions at a path, which is a file or a folder. Raises InputError."""
     form, found, unread = _files(scoring, path)
+    _refuse_undecodable(path, [*(file.name for file in found), *unread])
     digest, records, positions = hashlib.sha256(), 0, itertools.count()
     names = []
     encoder = msgspec.json.Encoder()
@@ -132,6 +133,16 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path], tu
     if not kinds <= suffixes.keys():
         raise InputError(f"{path}: the name of a file of predictions must end with {named}")
     return suffixes[kinds.pop()], found, unread
+
+
+def _refuse_undecodable(path: Path, names: list[str]) -> None:
+    """Raise InputError if the name of a file, or of the file or folder itself, is not UTF-8: the results name them."""
+    for name in (path.resolve().name, *names):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            place = path / name if name in names and path.is_dir() else path
+            raise InputError(f"{place}: the name is not valid UTF-8; rename it") from None
 
 
 def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:

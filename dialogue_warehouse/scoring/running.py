@@ -98,8 +98,8 @@ def score_published(
             gold.result()
         run_id = _run_id(request, read, build_id)
         is_new = to is not None and not to.exists()
-        tables.attach(con, to)
-        with _transaction(con, to if is_new else None):
+        has_tables = tables.attach(con, to)  # another run may have filled the file meanwhile
+        with _transaction(con, to if is_new and not has_tables else None):
             tables.make(con)
             _forget(con, run_id)
             _insert(con, "runs", [_run_row(request, read, build_id, run_id)])
@@ -172,13 +172,15 @@ def _transaction(con: duckdb.DuckDBPyConnection, new: Path | None) -> Generator[
     con.execute("begin")
     try:
         yield
+        con.execute("commit")
     except BaseException:
-        con.execute("rollback")
+        with contextlib.suppress(duckdb.Error):  # a commit that failed has ended the transaction
+            con.execute("rollback")
         if new is not None:
-            con.execute(f"detach {tables.SCHEMA}")
+            with contextlib.suppress(duckdb.Error):
+                con.execute(f"detach {tables.SCHEMA}")
             new.unlink(missing_ok=True)
         raise
-    con.execute("commit")
 
 
 def _forget(con: duckdb.DuckDBPyConnection, run_id: str) -> None:

@@ -26,11 +26,14 @@ def refuse_place(file: Path) -> None:
         raise InputError(f"{file}: is a folder, or its folder does not exist")
 
 
-def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> None:
-    """Attach the results in memory, or in a file that is made if it does not exist. Raises InputError."""
+def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> bool:
+    """Attach the results in memory, or in a file that is made if it does not exist.
+
+    Returns whether there are tables already. Raises InputError.
+    """
     if file is None:
         con.execute(f"attach ':memory:' as {SCHEMA}")
-        return
+        return False
     # Without the type, DuckDB attaches a file of another kind, such as JSON, as a database in memory.
     is_there = file.exists()
     option = "type duckdb" if is_there else f"type duckdb, storage_version {literal(STORAGE)}"
@@ -41,6 +44,8 @@ def attach(con: duckdb.DuckDBPyConnection, file: Path | None = None) -> None:
     # A run that was killed before it made the tables leaves a file without one, which can be filled.
     if con.execute("select 1 from duckdb_tables() where database_name = ? limit 1", [SCHEMA]).fetchall():
         check_columns(con, file)
+        return True
+    return False
 
 
 def check_columns(con: duckdb.DuckDBPyConnection, file: Path) -> None:

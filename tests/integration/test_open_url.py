@@ -288,6 +288,17 @@ def test_newer_file_is_opened_on_request(web: Web, cache: Path, tmp_path: Path, 
     assert left(cache) == KEPT
 
 
+def test_file_that_another_process_replaced_in_the_cache_is_not_read(web: Web, cache: Path, tmp_path: Path) -> None:
+    """Regression: the message named a temporary folder."""
+    with dw.open(web.url + FILE) as warehouse, dw.open(web.url + FILE) as another:
+        put(web, other(tmp_path), '"2"')
+        assert another.refresh()
+        with pytest.raises(dw.InputError, match=r"^http://\S+: another build has been .* since; refresh\(\) opens it$"):
+            warehouse.export("chat", tmp_path / "exported")
+        assert warehouse.refresh()
+        assert count(warehouse) == 1
+
+
 def test_redirect_is_followed_only_to_the_web(web: Web, cache: Path) -> None:
     web.files["/here.duckdb"], web.files["/here.duckdb.sha256"] = web.files[FILE], web.files[CHECKSUM].split()[0]
     web.faults["/here.duckdb"].append(redirect(web.url + FILE))

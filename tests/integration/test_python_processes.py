@@ -38,6 +38,21 @@ warehouse.close()
 """
 
 
+FORKED_FROM_A_FILE = """
+import os, sys
+import dialogue_warehouse as dw
+
+warehouse = dw.open(sys.argv[1])
+child = os.fork()
+if not child:
+    warehouse = None
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+assert list(warehouse.dialogues(corpus="mutualfriends")[:1].examples())
+assert not warehouse.refresh()
+"""
+
+
 def turns_of(place: Path, key: str) -> int:
     with dw.open(place) as warehouse:
         return len(warehouse.dialogue(key).turns)
@@ -71,3 +86,12 @@ def test_a_forked_process_opens_its_own_warehouse_and_ends(sample_folder: Path) 
         f"{refused} of these dialogues; open it again in this one",
         *3 * [f"{sample_folder}: {refused}; open it again in this one"],
     ]
+
+
+def test_end_of_a_forked_process_leaves_the_opened_file_to_its_parent(sample_folder: Path) -> None:
+    """Regression: the forked process removed the temporary folder, and the parent had no warehouse there."""
+    database = next((sample_folder / "builds").glob("*.duckdb"))
+    run = subprocess.run(
+        [sys.executable, "-c", FORKED_FROM_A_FILE, database], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,21 @@ def test_option_without_effect_on_examples_is_refused(
     assert main(["score", *arguments, *option.split()]) == 2
     assert f"error: {option.split()[0]} has no effect with --example FOLDER" in capsys.readouterr().err
     assert not (tmp_path / "example").exists()
+
+
+def test_name_that_is_not_utf_8_is_refused_in_one_line(sample_folder: Path, tmp_path: Path) -> None:
+    """Regression: the command ended with an internal error."""
+    content = golden.example(sample_folder, "bbai", tmp_path / "examples").read_bytes()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    options = ("--corpus", "bbai", "--split", "test", "--warehouse", sample_folder)
+    for name in (b"a\xff.jsonl", b"unread\xff.json"):
+        file = folder / os.fsdecode(name)
+        file.write_bytes(content)
+        for place in (file, folder) if file.suffix == ".jsonl" else (folder,):
+            completed = run_command("score", *options, "--predictions", place)
+            assert completed.returncode == 2, completed.stderr
+            assert completed.stderr.endswith(f"{file.suffix}: the name is not valid UTF-8; rename it\n")
+            assert len(completed.stderr.splitlines()) == 1
+        file.unlink()
+        (folder / "b.jsonl").write_bytes(content)

@@ -11,6 +11,7 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
+from dialogue_warehouse.scoring import running, tables
 from dialogue_warehouse.scoring.summaries import slots_query
 from tests import golden
 from tests.conftest import run_command
@@ -118,3 +119,42 @@ def test_example_of_a_slot_is_the_first_place_of_its_most_frequent_errors(
         assert query is not None
         found = scores.con.execute(query).fetchall()
     assert [(slot, example_key) for _, slot, *_, example_key in found] == [("date", "a"), ("time", "b")]
+
+
+def test_file_that_another_run_filled_meanwhile_stays(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a run that failed removed the results of another run, which had made the file meanwhile."""
+    own, file = golden.example(sample_folder, "bbai", tmp_path), tmp_path / "results.duckdb"
+    attach = tables.attach
+
+    def attach_later(con: duckdb.DuckDBPyConnection, to: Path | None = None) -> bool:
+        if to is not None:
+            with duckdb.connect() as another:
+                attach(another, to)
+                tables.make(another)
+        return attach(con, to)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(tables, "attach", attach_later)
+    monkeypatch.setattr(running, "_insert", fail)
+    with dw.open(sample_folder) as warehouse, pytest.raises(RuntimeError):
+        warehouse.score("bbai", own, split="test", to=file)
+    assert file.is_file()
+
+
+def test_new_file_is_removed_if_the_commit_fails(tmp_path: Path) -> None:
+    """Regression: a full disk at the commit left a file without results."""
+    file = tmp_path / "results.duckdb"
+    file.touch()
+
+    class Full:
+        def execute(self, query: str) -> None:
+            if query != "begin":
+                raise duckdb.IOException(query)
+
+    with pytest.raises(duckdb.IOException, match="commit"), running._transaction(Full(), file):
+        pass
+    assert not file.exists()

@@ -69,6 +69,29 @@ def test_file_that_was_replaced_is_opened_again_on_request(paths, tmp_path):
         assert count(warehouse) == 1
 
 
+def test_replaced_place_is_not_exported_or_scored_before_a_refresh(paths, tmp_path):
+    """Regression: the file of the newer build was read, though the older one was open."""
+    copy = Path(shutil.copy(paths.build_database(BUILD), tmp_path / "copy.duckdb"))
+    make_parquet_build(paths)
+    tables = Path(shutil.copytree(paths.build_tables(BUILD), tmp_path / "tables"))
+    for place in (copy, tables):
+        with dw.open(place) as warehouse:
+            (shutil.copytree if place.is_dir() else shutil.copy)(place, tmp_path / "newer")
+            place.rename(tmp_path / f"older {place.name}")
+            (tmp_path / "newer").rename(place)
+            for use in (
+                lambda: warehouse.export("chat", tmp_path / "exported"),
+                lambda: warehouse.score("bbai", tmp_path / "none.jsonl", split="test"),
+                lambda: warehouse._examples([], {}),
+            ):
+                with pytest.raises(
+                    dw.InputError, match=r"^\S+: another build has been .* since; refresh\(\) opens it$"
+                ):
+                    use()
+            assert warehouse.refresh()
+            assert list(warehouse._examples([], {})) == []
+
+
 @pytest.mark.parametrize("is_described", [True, False], ids=["with its database", "alone"])
 def test_folder_of_parquet_tables_is_opened(paths, tmp_path, is_described):
     shutil.rmtree(paths.root)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -311,6 +312,22 @@ def test_nothing_is_moved_if_a_folder_cannot_be_written(open_folder: Path) -> No
     with pytest.raises(InputError, match=r"folder/b: Permission denied; nothing was written$"):
         files.move_all(open_folder / "scratch", open_folder / "folder", paths, False, "new")
     assert not [path for path in (open_folder / "folder").rglob("*") if path.is_file()]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a second file system")
+def test_nothing_is_moved_if_a_folder_is_on_another_file_system(tmp_path: Path) -> None:
+    """Regression: the files of the folders before it were moved."""
+    paths = ["a/1.json", "b/2.json"]
+    for path in paths:
+        write_atomically(tmp_path / "scratch" / path, b"new")
+    (tmp_path / "folder").mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        if Path(elsewhere).stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("needs a second file system")
+        (tmp_path / "folder" / "b").symlink_to(elsewhere)
+        with pytest.raises(InputError, match=r"^\S+/folder/b: is on another file system than [^\n]+; nothing was "):
+            files.move_all(tmp_path / "scratch", tmp_path / "folder", paths, False, "new")
+    assert not [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o444, 0o111])
