@@ -148,7 +148,7 @@ def count_calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     [
         ("no folder", "InputError", "no such folder"),
         ("empty", "InputError", "no data file of "),
-        ("one corpus", "InputError", "the releases are below --source "),
+        ("one corpus", "InputError", "the folder above has: give --source "),
         ("other form", "InputError", "no data file of the form huggingface"),
         ("other corpus", "CorpusError", "nothing: no such corpus"),
         ("strange path", "InputError", "the path of a warehouse cannot have any of "),

@@ -128,7 +128,7 @@ def test_error_for_the_folder_of_one_corpus_names_its_parent(tmp_path):
     """The error for `--source FOLDER/<corpus>` suggests `--source FOLDER`."""
     source = offer(tmp_path / "releases", ONE)
     paths = WarehousePaths(tmp_path / "warehouse")
-    with pytest.raises(InputError, match=rf"the releases are below --source {source}$"):
+    with pytest.raises(InputError, match=rf"the folder above has: give --source {source}$"):
         check_input(Source(Settings(source=source / ONE), paths))
     check_input(Source(Settings(source=source), paths))
 
