@@ -23,6 +23,7 @@ from msgspec import inspect
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.common.json_values import split_path
+from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, longest_line, type_of
 from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
 from dialogue_warehouse.errors import InputError
@@ -137,12 +138,10 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path], tu
 
 def _refuse_undecodable(path: Path, names: list[str]) -> None:
     """Raise InputError if the name of a file, or of the file or folder itself, is not UTF-8: the results name them."""
-    for name in (path.resolve().name, *names):
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            place = path / name if name in names and path.is_dir() else path
-            raise InputError(f"{place}: the name is not valid UTF-8; rename it") from None
+    places = [path / name for name in names] if path.is_dir() else []
+    for place in (path, *places):
+        if not is_unicode(place.name + place.resolve().name):
+            raise InputError(f"{place}: the name is not valid UTF-8; rename it")
 
 
 def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,7 @@ def metrics_query(scores: Scores, is_short: bool) -> str:
     join = ""
     if scores.against_sha256 is not None:
         shown += [f"round(comparisons.{name}, {digits}) as {name}" for name in ("against_value", "difference")]
-        shown += [f"{'round(comparisons.p_value, 6)' if is_short else 'comparisons.p_value'} as p_value"]
+        shown.append("round(comparisons.p_value, 6) as p_value" if is_short else "comparisons.p_value")
         join = (
             "left join scores.comparisons as comparisons on metrics.run_id = comparisons.run_id"
             " and metrics.metric = comparisons.metric and metrics.variant is not distinct from comparisons.variant"

@@ -77,7 +77,7 @@ TURNS = f"""
     where turns.utterance is not null and turns.turn_index < {1 << TURN_BITS}
     order by place
 """
-"""The utterances. Those that would get the number of another dialogue are left out: no dialogue is so long."""
+"""The utterances of the first 65,536 turns of each dialogue: a later one would get the number of another dialogue."""
 LABELS = f"""
     with
 

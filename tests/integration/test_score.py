@@ -259,7 +259,7 @@ def test_what_is_predicted_for_a_turn_that_is_left_out_changes_nothing(
     changed: dict[str, Any],
     word: str,
 ) -> None:
-    """Also not the match of the whole dialogue, nor the cascade of the turns before it."""
+    """Also not the match of the whole dialogue."""
     gold = gold_of(sample_folder, corpus_id, "lines", split=split)
     path = write(tmp_path / "lines.jsonl", gold)
     column = "turn_number" if corpus_id == "abcd" else "turn_index"
