@@ -1,7 +1,7 @@
 {#- The texts that several dialogues of a corpus share: their utterances are, in order, equal under `same_text`. The
     query avoids comparing pairs: cheap sums over one letter of the utterances separate dialogues that cannot be
     equal, and the sums do not depend on anything that `same_text` ignores. Only the remaining dialogues are
-    compared as text. An utterance counts with at most 10,000 letters, so that no cube overflows. The model is inlined,
+    compared as text. An utterance counts with at most 10,000 letters, whose cube fits in 64 bits. The model is inlined,
     so that the query of `split_leakage` works on the published tables alone. -#}
 {{ config(materialized='ephemeral') }}
 
@@ -40,7 +40,9 @@ fingerprints as (
         select
             row_key,
             corpus_id,
-            least(length(utterance) - length(replace(replace(utterance, 'e', ''), 'E', '')), 10000) as letters
+            cast(
+                least(length(utterance) - length(replace(replace(utterance, 'e', ''), 'E', '')), 10000) as bigint
+            ) as letters
         from said
     ) as counted
     group by row_key, corpus_id
