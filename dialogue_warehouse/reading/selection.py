@@ -19,6 +19,7 @@ from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import Connection, closed_when_idle, open_published
+from dialogue_warehouse.reading.findings import TraceError, find_row
 from dialogue_warehouse.reading.query import run_query
 from dialogue_warehouse.settings import Settings
 
@@ -111,8 +112,14 @@ def _refuse_unknown_keys(con: Connection, keys: Sequence[str]) -> None:
         " order by key limit 1",
         [list(keys)],
     ).fetchone()
-    if unknown:
-        raise InputError(f"--keys: no dialogue has the key '{unknown[0]}'")
+    if unknown is None:
+        return
+    try:
+        table, row = find_row(con, unknown[0])
+    except TraceError as error:
+        raise InputError(f"--keys: {error}") from error
+    of_dialogue = f"; its dialogue is '{row['dialogue_key']}'" if row.get("dialogue_key") else ""
+    raise InputError(f"--keys: '{unknown[0]}' is the key of a row of core.{table}, not of a dialogue{of_dialogue}")
 
 
 def _matching(con: Connection, selection: Selection) -> list[Dialogue]:
