@@ -9,6 +9,12 @@
     {{ key_segment(text) }} || case when {{ occurrence }} > 1 then '~' || cast({{ occurrence }} as string) else '' end
 {%- endmacro %}
 
+{#- A position as a segment: five digits, or more for a longer number. -#}
+{% macro position_segment(position) -%}
+    {%- set digits = 'cast(' ~ position ~ ' as string)' -%}
+    case when {{ position }} < 100000 then lpad({{ digits }}, 5, '0') else {{ digits }} end
+{%- endmacro %}
+
 {#- True if a key, and every key above it, occurs for the first time. -#}
 {% macro is_first(key) -%}
     {{ key }} not like '%~%'
