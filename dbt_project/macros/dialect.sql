@@ -1,4 +1,4 @@
-{#- The twelve constructs that DuckDB and Spark write differently; `dialect_spark` has the Spark versions. All other
+{#- The constructs that DuckDB and Spark write differently; `dialect_spark` has the Spark versions. All other
     SQL runs on both engines; a lint in the tests checks this. Positions count from 0. -#}
 
 {#- Select-list items: one row for each element of `list`, with the element as `element` and its position as
@@ -100,6 +100,15 @@
 
 {% macro default__regexp_replace_all(text, pattern, replacement) -%}
     regexp_replace({{ text }}, {{ pattern }}, {{ replacement }}, 'g')
+{%- endmacro %}
+
+{#- `text` in lower case, letter by letter: the same letter has the same form everywhere in a text. -#}
+{% macro lower_case(text) -%}
+    {{ return(adapter.dispatch('lower_case')(text)) }}
+{%- endmacro %}
+
+{% macro default__lower_case(text) -%}
+    lower({{ text }})
 {%- endmacro %}
 
 {#- Select-list item: one row for each piece of `text` between the separators, with the piece as `element`. The

@@ -62,6 +62,11 @@
     regexp_replace({{ text }}, {{ pattern }}, {{ replacement }})
 {%- endmacro %}
 
+{#- `lower` makes two letters of a capital I with a dot, and gives a capital sigma another form at the end of a word. -#}
+{% macro spark__lower_case(text) -%}
+    lower(translate({{ text }}, 'İΣ', 'iσ'))
+{%- endmacro %}
+
 {% macro spark__explode_split(text, separator, element) -%}
     explode(split({{ text }}, r'\Q' || {{ separator }} || r'\E')) as {{ element }}
 {%- endmacro %}

@@ -9,6 +9,18 @@
     {{ key_segment(text) }} || case when {{ occurrence }} > 1 then '~' || cast({{ occurrence }} as string) else '' end
 {%- endmacro %}
 
+{#- A position as a segment: five digits, or more for a longer number. -#}
+{% macro position_segment(position) -%}
+    {%- set digits = 'cast(' ~ position ~ ' as string)' -%}
+    case when {{ position }} < 100000 then lpad({{ digits }}, 5, '0') else {{ digits }} end
+{%- endmacro %}
+
+{#- `name` without the number at its end, which the regular expression `number` describes: the whole of any other name.
+    The dot matches line breaks too, and the end is that of the text: Spark's `$` may be before a last line break. -#}
+{% macro without_number(name, number) -%}
+    regexp_extract({{ name }}, '(?s)^(.*?)({{ number }})?' || chr(92) || 'z', 1)
+{%- endmacro %}
+
 {#- True if a key, and every key above it, occurs for the first time. -#}
 {% macro is_first(key) -%}
     {{ key }} not like '%~%'

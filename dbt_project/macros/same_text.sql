@@ -3,7 +3,7 @@
     other text. -#}
 {% macro same_text(text) -%}
     {%- set letters_and_digits = "chr(92) || 'p{L}' || chr(92) || 'p{N}'" -%}
-    {{ regexp_replace_all('lower(' ~ text ~ ')', "'[^' || " ~ letters_and_digits ~ " || ']+'", "''") }}
+    {{ regexp_replace_all(lower_case(text), "'[^' || " ~ letters_and_digits ~ " || ']+'", "''") }}
 {%- endmacro %}
 
 {#- Publishes the same comparison as a macro of the database, for queries that are not written in dbt. It works in

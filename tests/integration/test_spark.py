@@ -15,13 +15,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from jinja2 import Environment
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import SPARK, Settings
 from pipelines.building import spark_models
@@ -248,6 +250,32 @@ def test_options_that_change_results_are_set(place: str, request: pytest.Fixture
         assert one(r"r'\d'") == "\\d"
         with pytest.raises(ClusterError, match=r"^[^\n]*\[DIVIDE_BY_ZERO\] [^\n]*$"):
             one("1 / 0")
+
+
+# The results are those of DuckDB, which unit tests of the models expect.
+SAME_ON_BOTH = [
+    ("lower_case", ["'ΟΔΟΣ İ É'"], "οδοσ i é"),
+    ("lower_case", ["'ΣΑΣ'"], "σασ"),
+    ("without_number", [r"'Night\nBuses_3'", "_[0-9]+"], "Night\nBuses"),
+    ("without_number", [r"'Buses_3\n'", "_[0-9]+"], "Buses_3\n"),
+    ("position_segment", ["100000"], "100000"),
+    ("text_between", ["'hello'", "1", "9"], "ello"),
+    ("text_between", ["'hello'", "2147483647", "2147483647"], ""),
+]
+
+
+@pytest.mark.parametrize(("macro", "arguments", "expected"), SAME_ON_BOTH)
+def test_macro_gives_the_result_of_duckdb(
+    two_machines: Session, macro: str, arguments: list[str], expected: str
+) -> None:
+    environment = Environment(extensions=["jinja2.ext.do"])
+    macros: dict[str, Any] = {}
+    for name in ("dialect_spark", "keys", "spans"):
+        text = (DBT_PROJECT / "macros" / f"{name}.sql").read_text(encoding="utf-8")
+        macros |= vars(environment.from_string(text).module)
+    two_machines.start()
+    expression = macros.get(f"spark__{macro}", macros.get(macro))(*arguments)
+    assert two_machines.sql(f"select {expression}")[1][0][0] == expected
 
 
 # Whole builds

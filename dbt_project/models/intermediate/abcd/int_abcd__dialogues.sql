@@ -26,7 +26,7 @@ select
 
     case
         when flow in ('storewide_query', 'single_item_query')
-            then regexp_extract(subflow, '^(.*?)((_how|_other)?_[0-9]+)?$', 1)
+            then {{ without_number('subflow', '(_how|_other)?_[0-9]+') }}
         else subflow
     end as task,
     subflow as source_task,

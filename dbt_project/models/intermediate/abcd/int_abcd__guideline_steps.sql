@@ -19,7 +19,7 @@ buttons as (
             when 'Timing' then 'search-timing'
             when 'Policy' then 'search-policy'
             when 'Membership' then 'search-membership'
-            else replace(lower(button), ' ', '-')
+            else replace({{ lower_case('button') }}, ' ', '-')
         end as act_of_caption
     from {{ ref('stg_abcd__guideline_steps') }}
 )

@@ -15,6 +15,6 @@ select
 from {{ ref('stg_abcd__guidelines') }} as guidelines
 left join {{ ref('stg_abcd__subflows') }} as subflows
     on
-        replace(replace(lower(guidelines.flow_title), ' ', '_'), '-', '_') = subflows.flow
+        replace(replace({{ lower_case('guidelines.flow_title') }}, ' ', '_'), '-', '_') = subflows.flow
         and guidelines.position = subflows.position
         and guidelines.subflow_title is not null

@@ -1,6 +1,6 @@
 select
     'bbai/' || {{ key_segment('examples.source_part') }} || '_classifier/'
-        || lpad(cast(examples.record_index as string), 5, '0') as example_key,
+        || {{ position_segment('examples.record_index') }} as example_key,
     examples.source_file_id,
     examples.record_index,
     'bbai' as corpus_id,

@@ -2,7 +2,7 @@
 
 {#- A question has no id: the key uses its position in the file, and dialogue_id is the question itself. -#}
 select
-    'bbai/' || {{ key_segment('source_part') }} || '/' || lpad(cast(record_index as string), 5, '0') as dialogue_key,
+    'bbai/' || {{ key_segment('source_part') }} || '/' || {{ position_segment('record_index') }} as dialogue_key,
     'bbai' as corpus_id,
     {{ shared_split('source_part', {'train': 'train', 'test': 'test'}) }} as split,
     source_part as source_split,

@@ -5,7 +5,7 @@ select
 
     services.position,
     services.service,
-    regexp_extract(services.service, '^(.*?)(_[0-9]+)?$', 1) as domain
+    {{ without_number('services.service', '_[0-9]+') }} as domain
 from {{ ref('stg_sgd__dialogue_services') }} as services
 inner join {{ ref('int_sgd__dialogues') }} as dialogues
     on

@@ -18,7 +18,7 @@ select
     {{ shared_split('services.source_part', {'train': 'train', 'dev': 'validation', 'test': 'test'}) }} as split,
 
     services.service,
-    regexp_extract(services.service, '^(.*?)(_[0-9]+)?$', 1) as domain,
+    {{ without_number('services.service', '_[0-9]+') }} as domain,
     services.description,
     cast(files.records_before + services.record_index as integer) as position
 from {{ ref('stg_sgd__services') }} as services

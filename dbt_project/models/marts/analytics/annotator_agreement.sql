@@ -23,6 +23,7 @@ texts as (
     where turns.corpus_id in (select corpus_id from annotated_corpora)
 ),
 
+-- Marked characters without a label are no annotation of anyone.
 spans as (
     select
         turn_key,
@@ -34,7 +35,10 @@ spans as (
         count(*) as annotations,
         min(coalesce(status, '')) <> max(coalesce(status, '')) as is_status_different
     from {{ ref('fct_slots') }}
-    where annotation_type = 'span' and corpus_id in (select corpus_id from annotated_corpora)
+    where
+        annotation_type = 'span'
+        and coalesce(service, slot_name) is not null
+        and corpus_id in (select corpus_id from annotated_corpora)
     group by turn_key, dialogue_key, service, slot_name, start_char, end_char
 ),
 

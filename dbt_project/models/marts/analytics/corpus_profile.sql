@@ -20,7 +20,7 @@ spaced_pieces as (
     select
         corpus_id,
         split,
-        {{ explode_split('lower(utterance)', "' '", 'piece') }}
+        {{ explode_split(lower_case('utterance'), "' '", 'piece') }}
     from {{ ref('fct_turns') }}
     where event_type = 'utterance'
 ),
@@ -73,10 +73,10 @@ annotated_values as (
         corpus_id,
         split,
         annotation_type,
-        lower(value) as value
+        {{ lower_case('value') }} as value
     from {{ ref('fct_slots') }}
     where value is not null
-    group by corpus_id, split, annotation_type, lower(value)
+    group by corpus_id, split, annotation_type, {{ lower_case('value') }}
 ),
 
 requested_slots as (

@@ -1,4 +1,6 @@
-{#- Sequences are compared as texts, with each act between bars. `%` in a pattern matches other acts. -#}
+{#- Sequences are compared as texts, with each act between bars. `%` in a pattern matches other acts; the signs of a
+    pattern in the name of an act are written with `!` before them. -#}
+{%- set in_pattern = "'|' || replace(replace(replace(act, '!', '!!'), '%', '!%'), '_', '!_') || '|'" -%}
 with
 
 prescriptions as (
@@ -7,7 +9,7 @@ prescriptions as (
         intent,
         count(*) as acts,
         {{ list_join(list_agg_ordered("'|' || act || '|'", 'position'), "''") }} as act_sequence,
-        '%' || {{ list_join(list_agg_ordered("'|' || act || '|'", 'position'), "'%'") }} || '%' as act_pattern
+        '%' || {{ list_join(list_agg_ordered(in_pattern, 'position'), "'%'") }} || '%' as act_pattern
     from {{ ref('dim_intent_acts') }}
     group by corpus_id, intent
 ),
@@ -40,7 +42,7 @@ pressed as (
         dialogue_key,
         count(*) as acts,
         {{ list_join(list_agg_ordered("'|' || act || '|'", 'place'), "''") }} as act_sequence,
-        '%' || {{ list_join(list_agg_ordered("'|' || act || '|'", 'place'), "'%'") }} || '%' as act_pattern
+        '%' || {{ list_join(list_agg_ordered(in_pattern, 'place'), "'%'") }} || '%' as act_pattern
     from actions
     group by dialogue_key
 ),
@@ -98,8 +100,8 @@ compared as (
         coalesce(prescriptions.acts, 0) as prescribed_count,
         coalesce(pressed.acts, 0) as action_count,
         coalesce(pressed.act_sequence, '') = prescriptions.act_sequence as is_exact,
-        coalesce(pressed.act_sequence, '') like prescriptions.act_pattern as is_in_order,
-        prescriptions.act_sequence like coalesce(pressed.act_pattern, '%') as is_subsequence
+        coalesce(pressed.act_sequence, '') like prescriptions.act_pattern escape '!' as is_in_order,
+        prescriptions.act_sequence like coalesce(pressed.act_pattern, '%') escape '!' as is_subsequence
     from dialogues
     left join prescriptions
         on

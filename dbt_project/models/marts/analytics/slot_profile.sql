@@ -77,7 +77,7 @@ folded_values as (
         annotated.annotation_type,
         annotated.service,
         annotated.slot_name,
-        lower(annotated.value) as value,
+        {{ lower_case('annotated.value') }} as value,
         sum(annotated.annotations) as annotations,
         sum(case when listed.value is not null then annotated.annotations else 0 end) as listed_annotations,
         count(listed.value) as used_values
@@ -91,7 +91,7 @@ folded_values as (
             and annotated.split is not distinct from listed.split
     group by
         annotated.corpus_id, annotated.split, annotated.annotation_type, annotated.service, annotated.slot_name,
-        lower(annotated.value)
+        {{ lower_case('annotated.value') }}
 ),
 
 slots as (

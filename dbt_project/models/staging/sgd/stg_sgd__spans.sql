@@ -25,9 +25,5 @@ select
     span.slot as slot,
     span.start as start_char,
     span.exclusive_end as end_char,
-    -- NULL for offsets outside the text: the engines treat a negative start differently.
-    case
-        when span.start >= 0 and span.exclusive_end >= span.start
-            then substring(utterance, cast(span.start as bigint) + 1, span.exclusive_end - span.start)
-    end as span_text
+    {{ text_between('utterance', 'span.start', 'span.exclusive_end') }} as span_text
 from spans

@@ -55,7 +55,7 @@ misspelled_action as (
         turn_key as row_key,
         utterance as detail
     from turns
-    where event_type = 'action' and lower(utterance) like '%in progess%'
+    where event_type = 'action' and {{ lower_case('utterance') }} like '%in progess%'
 ),
 
 -- A retrieval without 100 candidates, or with a target that is not among them.
@@ -232,7 +232,7 @@ entered as (
             from {{ ref('dim_scenario_values') }} as scenario
             where
                 slots.dialogue_key = scenario.scenario_key
-                and lower(slots.value) = lower(scenario.value)
+                and {{ lower_case('slots.value') }} = {{ lower_case('scenario.value') }}
         )
 ),
 
@@ -307,7 +307,7 @@ renamed_guideline as (
     from guidelines
     where
         subflow_title is not null
-        and replace(replace(lower(subflow_title), ' ', '_'), '-', '_') <> coalesce(intent, '')
+        and replace(replace({{ lower_case('subflow_title') }}, ' ', '_'), '-', '_') <> coalesce(intent, '')
 ),
 
 -- A step of the guidelines presses a button that is not an action.

@@ -33,7 +33,7 @@ unequal_gold as (
         on
             others.dialogue_key = chosen.dialogue_key
             and others.response = chosen.response
-    where chosen.is_selected and not others.is_selected and trim(others.response) <> ''
+    where chosen.is_selected and not others.is_selected and trim(both ' ' from others.response) <> ''
 ),
 
 -- The workers chose an answer that says that the agent does not understand or know, or an apology or refusal that the
@@ -47,8 +47,8 @@ refused_gold as (
     where
         is_selected
         and (
-            (question_count >= 10 and regexp_extract(lower(response), '{{ cannot }}', 0) <> '')
-            or regexp_extract(lower(response), '{{ unknowing }}', 0) <> ''
+            (question_count >= 10 and regexp_extract({{ lower_case('response') }}, '{{ cannot }}', 0) <> '')
+            or regexp_extract({{ lower_case('response') }}, '{{ unknowing }}', 0) <> ''
         )
 )
 

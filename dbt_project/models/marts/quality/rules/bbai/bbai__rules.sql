@@ -24,7 +24,7 @@ blank_response as (
         response_key as row_key,
         'response of ' || agent_id || ' is blank' as detail
     from responses
-    where response < '!' and trim(translate(response, chr(9) || chr(10) || chr(13), '   ')) = ''
+    where response < '!' and trim(both ' ' from translate(response, chr(9) || chr(10) || chr(13), '   ')) = ''
 ),
 
 -- The workers chose an agent whose response is blank.

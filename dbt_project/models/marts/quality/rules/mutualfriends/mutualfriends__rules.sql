@@ -18,13 +18,47 @@ items as (
     group by dialogue_key, agent, item_index
 ),
 
+-- Friends without attributes, and lists without friends, which have no item_index.
+empty_places as (
+    select
+        dialogues.dialogue_key,
+        split_part(exceptions.json_pointer, '/', 5) as agent,
+        cast(nullif(split_part(exceptions.json_pointer, '/', 6), '') as integer) as item_index
+    from {{ ref('source_exceptions') }} as exceptions
+    inner join {{ ref('dim_dialogues') }} as dialogues
+        on
+            exceptions.source_file_id = dialogues.source_file_id
+            and split_part(exceptions.json_pointer, '/', 2) = cast(dialogues.record_index as string)
+    where exceptions.corpus_id = 'mutualfriends'
+),
+
+friends as (
+    select
+        dialogue_key,
+        agent,
+        item_index,
+        is_shared,
+        attribute_count
+    from items
+
+    union all
+
+    select
+        dialogue_key,
+        agent,
+        item_index,
+        0 as is_shared,
+        0 as attribute_count
+    from empty_places
+),
+
 knowledge as (
     select
         dialogue_key,
         agent,
-        count(*) as item_count,
+        count(item_index) as item_count,
         sum(is_shared) as shared_count
-    from items
+    from friends
     group by dialogue_key, agent
 ),
 
@@ -81,15 +115,15 @@ repeated_attribute as (
 -- A friend has more or fewer attributes than the scenario.
 incomplete_friend as (
     select
-        items.dialogue_key,
-        items.dialogue_key as row_key,
-        'friend ' || cast(items.item_index as string) || ' of agent ' || items.agent || ' has '
-            || cast(items.attribute_count as string) || ' attributes, the scenario has '
+        friends.dialogue_key,
+        friends.dialogue_key as row_key,
+        'friend ' || cast(friends.item_index as string) || ' of agent ' || friends.agent || ' has '
+            || cast(friends.attribute_count as string) || ' attributes, the scenario has '
             || cast(coalesce(attributes.attribute_count, 0) as string) as detail
-    from items
+    from friends
     left join attributes
-        on items.dialogue_key = attributes.scenario_key
-    where items.attribute_count <> coalesce(attributes.attribute_count, 0)
+        on friends.dialogue_key = attributes.scenario_key
+    where friends.item_index is not null and friends.attribute_count <> coalesce(attributes.attribute_count, 0)
 ),
 
 -- The whole text is compared only for items that look alike: joining the texts of all items would cost half a second.
@@ -155,8 +189,7 @@ selections as (
         actions.service,
         actions.slot_name,
         actions.item_index,
-        turns.source_speaker as agent,
-        max(actions.turn_index) over (partition by actions.dialogue_key, turns.source_speaker) as last_turn
+        turns.source_speaker as agent
     from {{ ref('fct_actions') }} as actions
     inner join {{ ref('fct_turns') }} as turns
         on actions.turn_key = turns.turn_key
@@ -176,34 +209,17 @@ selected_stranger as (
     where item_index is null
 ),
 
-outcomes as (
-    select
-        selections.dialogue_key,
-        sum(items.is_shared) as found_count
-    from selections
-    inner join items
-        on
-            selections.dialogue_key = items.dialogue_key
-            and selections.agent = items.agent
-            and selections.item_index = items.item_index
-    where selections.turn_index = selections.last_turn
-    group by selections.dialogue_key
-),
-
--- The reward is 1 if both agents have selected the shared friend in the end, and only then.
+-- The reward is 1 if both agents have selected the shared friend in the end, and only then. If they share several, it
+-- is the same one for both.
 wrong_reward as (
     select
-        dialogues.dialogue_key,
-        dialogues.dialogue_key as row_key,
-        'the reward is ' || cast(dialogues.outcome_reward as string)
-            || '; agents whose last selection is the shared friend: '
-            || cast(coalesce(outcomes.found_count, 0) as string) as detail
-    from {{ ref('dim_dialogues') }} as dialogues
-    left join outcomes
-        on dialogues.dialogue_key = outcomes.dialogue_key
-    where
-        dialogues.corpus_id = 'mutualfriends'
-        and dialogues.outcome_reward <> case when coalesce(outcomes.found_count, 0) = 2 then 1 else 0 end
+        dialogue_key,
+        dialogue_key as row_key,
+        'the reward is ' || cast(outcome_reward as string) || '; agents whose last selection is '
+            || case when finder_count = 2 and not is_found then 'a' else 'the' end || ' shared friend: '
+            || cast(finder_count as string) as detail
+    from {{ ref('scenario_solvability') }}
+    where corpus_id = 'mutualfriends' and outcome_reward <> case when is_found then 1 else 0 end
 ),
 
 -- A message without a text, or a selection without a friend: its data is null, or of the other kind of event.

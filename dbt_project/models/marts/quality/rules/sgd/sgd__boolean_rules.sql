@@ -15,7 +15,7 @@ stated as (
         slots.service,
         slots.slot_name,
         slots.value,
-        ' ' || lower(replace(turns.utterance, ' but ', ', ')) || ' ' as text,
+        ' ' || {{ lower_case("replace(turns.utterance, ' but ', ', ')") }} || ' ' as text,
         {{ regexp_replace_all(
             "replace(slots.slot_name, '_', ' ')", "'^(has|have|is|are|serves|serve|offers|offer|good for) '", "''"
         ) }} as topic
@@ -35,7 +35,7 @@ surrounded as (
         regexp_extract(split_part(text, topic, 1), '[^.,;:!?]*$', 0) as before,
         regexp_extract(split_part(text, topic, 2), '^[^.,;:!?]*', 0) as after
     from stated
-    where contains(text, ' ' || topic)
+    where topic <> '' and contains(text, ' ' || topic)
 ),
 
 -- A speaker says that a place has live music, and the annotation says that it has none, or the other way round. A
@@ -47,7 +47,7 @@ opposite_boolean as (
         slot_key as row_key,
         service,
         slot_name,
-        slot_name || ' = ' || value || ', said as ' || trim(before || topic || after) as detail
+        slot_name || ' = ' || value || ', said as ' || trim(both ' ' from before || topic || after) as detail
     from surrounded
     where
         case value

@@ -23,7 +23,7 @@ dates as (
         slots.turn_key || '/' || cast(slots.frame_index as string) as frame,
         slots.slot_name in ({{ first_dates }}) as is_first,
         {{ regexp_replace_all(
-            "' ' || split_part(lower(turns.utterance), lower(slots.value), 1)", "'( (on|by|in|at))?( the)? $'", "''"
+            "' ' || split_part(" ~ lower_case('turns.utterance') ~ ", " ~ lower_case('slots.value') ~ ", 1)", "'( (on|by|in|at))?( the)? $'", "''"
         ) }} as lead
     from {{ ref('fct_slots') }} as slots
     inner join {{ ref('fct_turns') }} as turns
@@ -32,7 +32,8 @@ dates as (
         slots.corpus_id = 'sgd'
         and slots.annotation_type = 'action_value'
         and slots.slot_name in ({{ first_dates }}, {{ last_dates }})
-        and contains(lower(turns.utterance), lower(slots.value))
+        and slots.value <> ''
+        and contains({{ lower_case('turns.utterance') }}, {{ lower_case('slots.value') }})
 ),
 
 -- "Leave on" is the first date of a trip and the last date of a stay. "I won't need it until" is the first date.

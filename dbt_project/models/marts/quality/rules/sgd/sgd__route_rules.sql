@@ -2,7 +2,7 @@
 {%- set from_words = ['from', 'out of', 'leaving', 'leaves', 'leave', 'departing', 'departs', 'depart'] %}
 {%- set to_words = ['to', 'arriving in', 'arriving at', 'arrives in', 'arrives at', 'arrive in', 'arrive at'] %}
 {%- set return_words = ['return', 'returning', 'returns', 'back', 'inbound'] %}
-{%- set spoken = "' ' || translate(lower({}), ',.?!', '    ') || ' '" -%}
+{%- set spoken = "' ' || translate({}, ',.?!', '    ') || ' '" -%}
 with
 
 places as (
@@ -15,8 +15,8 @@ places as (
         slots.value,
         split_part(slots.slot_name, '_', 1) in ('origin', 'from') as is_origin,
         contains(slots.slot_name, 'station') or contains(slots.slot_name, 'airport') as is_stop,
-        {{ spoken.format('slots.value') }} as place,
-        {{ spoken.format('turns.utterance') }} as text
+        {{ spoken.format(lower_case('slots.value')) }} as place,
+        {{ spoken.format(lower_case('turns.utterance')) }} as text
     from {{ ref('fct_slots') }} as slots
     inner join {{ ref('fct_turns') }} as turns
         on slots.turn_key = turns.turn_key

@@ -43,7 +43,7 @@ unmarked_values as (
         slots.slot_name,
         slots.value,
         min(slots.turn_index) as turn_index,
-        min(slots.slot_key) as slot_key
+        {{ list_at(list_agg_ordered('slots.slot_key', 'slots.turn_index, slots.slot_key'), 0) }} as slot_key
     from {{ ref('fct_slots') }} as slots
     inner join {{ ref('dim_slots') }} as definitions
         on

@@ -64,7 +64,7 @@ unworded_request as (
         and actions.act = 'REQUEST'
         and actions.slot_name is not null
         and regexp_extract(
-            {{ regexp_replace_all("lower(turns.utterance)", "'[^a-z0-9?]+'", "' '") }},
+            {{ regexp_replace_all(lower_case('turns.utterance'), "'[^a-z0-9?]+'", "' '") }},
             '^ ?(({{ assent | join("|") }})( |$))+$', 0
         ) <> ''
 )

@@ -1,6 +1,8 @@
 {#- The rules with the same meaning in every corpus: one CTE per rule, named after the rule; defects.toml describes
     each. The rules about texts are in shared__text_rules.
     Longer than 240 lines: one file per corpus, because each node costs dbt some 20 ms per build. -#}
+{#- Two people with the same role, or with labels that are not documented, are two sides. -#}
+{%- set side = "case when role in ('peer', 'unknown') then coalesce(source_speaker, role) else role end" -%}
 with
 
 dialogues as (
@@ -128,8 +130,8 @@ empty_dialogue as (
 sides as (
     select
         dialogue_key,
-        min(case role when 'peer' then source_speaker else role end) as first_side,
-        max(case role when 'peer' then source_speaker else role end) as last_side
+        min({{ side }}) as first_side,
+        max({{ side }}) as last_side
     from {{ ref('fct_turns') }}
     group by dialogue_key
 ),
@@ -148,7 +150,7 @@ one_sided_dialogue as (
         select corpus_id
         from {{ ref('dim_speakers') }}
         group by corpus_id
-        having count(distinct case role when 'peer' then source_speaker else role end) > 1
+        having count(distinct {{ side }}) > 1
     ) as conversations
         on dialogues.corpus_id = conversations.corpus_id
     where sides.first_side = sides.last_side
@@ -182,7 +184,7 @@ blank_utterance as (
         turn_key as row_key,
         'the utterance is blank' as detail
     from spaced_turns
-    where trim(spaced) = ''
+    where trim(both ' ' from spaced) = ''
 ),
 
 -- Blanks at the start or the end of the text; offsets count them.
@@ -196,9 +198,9 @@ blank_at_edge as (
             when substring(spaced, 1, 1) <> ' ' then 'blank after '
             when right(spaced, 1) <> ' ' then 'blank before '
             else 'blanks around '
-        end || trim(spaced) as detail
+        end || trim(both ' ' from spaced) as detail
     from spaced_turns
-    where spaced <> trim(spaced) and trim(spaced) <> ''
+    where spaced <> trim(both ' ' from spaced) and trim(both ' ' from spaced) <> ''
 ),
 
 -- Two blanks in a row inside the text.
@@ -208,9 +210,9 @@ double_blank as (
         dialogue_key,
         turn_index,
         turn_key as row_key,
-        'two blanks inside ' || trim(utterance) as detail
+        'two blanks inside ' || trim(both ' ' from spaced) as detail
     from spaced_turns
-    where contains(trim(utterance), '  ')
+    where contains(trim(both ' ' || chr(9) || chr(10) || chr(13) from utterance), '  ')
 ),
 
 -- A line break or a tab: a program that reads or writes one turn per line takes it for two turns.
@@ -220,7 +222,7 @@ line_break as (
         dialogue_key,
         turn_index,
         turn_key as row_key,
-        'line break or tab in ' || trim(spaced) as detail
+        'line break or tab in ' || trim(both ' ' from spaced) as detail
     from spaced_turns
     where spaced <> utterance
 ),

@@ -116,7 +116,7 @@ misplaced_segment as (
         and (
             spans.start_char < 0
             or spans.end_char <= spans.start_char
-            or spans.value <> substring(turns.utterance, spans.start_char + 1, spans.end_char - spans.start_char)
+            or spans.value <> {{ text_between('turns.utterance', 'spans.start_char', 'spans.end_char') }}
         )
 ),
 
@@ -267,7 +267,7 @@ dialogue_without_split as (
     where
         corpus_id = 'taskmaster1'
         and channel = 'written'
-        and split is null
+        and source_split is null
         and exists (select 1 from {{ ref('dim_split_members') }} where corpus_id = 'taskmaster1')
 ),
 
