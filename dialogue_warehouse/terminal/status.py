@@ -165,7 +165,7 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
         last_attempt=health.last_attempt(paths),
         last_check=checked.isoformat(timespec="seconds") if checked else None,
         database_bytes=sum(build.database_bytes for build in kept),
-        raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
+        raw_bytes=builds.total_size(paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         releases=tuple(_release_status(corpus, looked_at, paths) for corpus in corpora),
         damaged=damaged,
@@ -227,7 +227,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         form=manifest.form if manifest else RELEASE_FORM,
         engine=manifest.engine if manifest else DUCKDB,
         database_bytes=builds.size_of(paths, build_id),
-        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        raw_bytes=builds.total_size(files),
         ignored=manifest.ignored if manifest else {},
     )
 
