@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogue_warehouse.common.files import read_regular
-from dialogue_warehouse.common.processes import can_share, end_with_parent
+from dialogue_warehouse.common.processes import can_share, end_with_parent, naming_killed
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.generation import PlannedFile, simulator
 from dialogue_warehouse.corpora.release import Corpus
@@ -118,7 +118,10 @@ def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:
         return
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(processes, context, end_with_parent, (os.getpid(),)) as pool:
+    with (
+        naming_killed("writes generated files"),
+        ProcessPoolExecutor(processes, context, end_with_parent, (os.getpid(),)) as pool,
+    ):
         futures = [pool.submit(_write, *task) for task in tasks]
         children = set(multiprocessing.active_children()) - others
         try:
