@@ -84,7 +84,7 @@ class _Escaped(io.StringIO):
 def make_console() -> Console:
     """Return a console for standard output; without a terminal it has a fixed width.
 
-    It prints texts as they are: `[/b]` and `:key:` in a path or in the data are no instructions to rich.
+    It prints texts as they are, also `[/b]` and `:key:`, which rich would read as instructions.
     """
     make = functools.partial(Console, highlight=False, markup=False, emoji=False)
     console = make()

@@ -217,7 +217,7 @@ def test_only_killed_runs_and_those_of_a_changed_folder_are_repeated(instance: d
     assert failed != of_folder
 
 
-def test_run_that_only_writes_the_report_again_is_no_recovery(
+def test_run_that_only_writes_the_report_again_is_not_a_recovery(
     paths: WarehousePaths, instance: dg.DagsterInstance
 ) -> None:
     """Regression: materializing the report in the UI sent `the build succeeds again`, and `status` forgot the failure."""
