@@ -25,6 +25,8 @@ def _paths(ctx: click.Context) -> WarehousePaths:
 
 def _found(ctx: click.Context, query: str, incomplete: str) -> list[str]:
     """Return the names that a query of the published build finds for the beginning of one."""
+    import duckdb  # a command that completes nothing does not need it
+
     from dialogue_warehouse.reading import connection
 
     if not is_unicode(incomplete):
@@ -33,7 +35,7 @@ def _found(ctx: click.Context, query: str, incomplete: str) -> list[str]:
         with connection.open_published(_paths(ctx), settings=Settings.from_environment()) as con:
             rows = con.execute(f"from ({query}) as names (name) where starts_with(name, ?) order by name", [incomplete])
             return [name for (name,) in rows.fetchmany(MOST)]
-    except Error:
+    except (Error, duckdb.Error):  # a table may be damaged, or absent in a build of another version
         return []
 
 

@@ -7,11 +7,11 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import CheckError, InputError
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
@@ -55,6 +55,20 @@ def refuse_no_shared_memory() -> None:
         multiprocessing.get_context("fork").Lock()
     except OSError as error:
         raise InputError(f"a build needs to write to /dev/shm: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def naming_killed(work: str) -> Generator[None]:
+    """Turn the error that a process of a pool was killed into a CheckError; `work` says what the process did."""
+    from concurrent.futures.process import BrokenProcessPool  # commands that only read do not need it
+
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise CheckError(
+            f"a process that {work} was killed, for example because memory ran out: try again, if need be with a "
+            "smaller DIALOGUE_PROCESSES"
+        ) from error
 
 
 SELDOM = (100_000, 50, 100)

@@ -93,7 +93,7 @@ class Reporter:
 
     def __init__(self, quiet: bool = True) -> None:
         self.quiet = quiet
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.notices: list[str] = []
         self.seconds: dict[str, float] = {}
 
@@ -143,7 +143,7 @@ class Reporter:
         text = visible(text)
         try:
             if self.console.is_terminal:
-                self.console.print(text, markup=False)
+                self.console.print(text)
             else:
                 print(text, file=sys.stderr, flush=True)
         except OSError:  # without a reader the build continues

@@ -240,7 +240,7 @@ def _list_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
 def _as_object(value: list[Any], place: str) -> dict[str, Any] | None:
     """Return the object of a map, given as pairs or as a list of `key` and `value`; None for another list."""
     pairs = [tuple(item.values()) if isinstance(item, dict) and [*item] == ["key", "value"] else item for item in value]
-    if not pairs or not all(isinstance(pair, tuple) for pair in pairs):
+    if not pairs or not all(isinstance(pair, tuple) and isinstance(pair[0], str) for pair in pairs):
         return None
     members = dict(pairs)
     if len(members) != len(pairs):
@@ -298,7 +298,7 @@ def _fitting(value: Any, of: pa.DataType) -> Any:
     if pa.types.is_boolean(of):
         return bool(value) if value in (0, 1) else None
     if pa.types.is_integer(of):
-        is_whole = math.isfinite(value) and value == int(value)
+        is_whole = isinstance(value, int) or (math.isfinite(value) and value == int(value))
         limit = 2 ** (of.bit_width - 1)
         return int(value) if is_whole and -limit <= value < limit else None
     if not pa.types.is_floating(of):

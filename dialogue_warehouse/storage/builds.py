@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import hashlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -260,8 +260,16 @@ def damage(paths: WarehousePaths, build_id: str) -> list[Path]:
 
 def size_of(paths: WarehousePaths, build_id: str) -> int:
     """Return the size of a build in bytes: its database and the Parquet files of its tables."""
-    files = files_below(paths.build_tables(build_id))
-    return sum(file.stat().st_size for file in (paths.build_database(build_id), *files))
+    return total_size((paths.build_database(build_id), *files_below(paths.build_tables(build_id))))
+
+
+def total_size(files: Iterable[Path]) -> int:
+    """Return the size of these files in bytes, without those that a running build has removed meanwhile."""
+    size = 0
+    for file in files:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            size += file.stat().st_size
+    return size
 
 
 def earlier_builds(paths: WarehousePaths, settings: Settings) -> set[str]:

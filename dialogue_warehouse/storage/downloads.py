@@ -164,7 +164,7 @@ class _Download:
         expected = self._checksum()
         if state and (self._place / state.name).is_file() and self._is_current(state, expected):
             return self._place / state.name
-        version = self._read_whole()
+        version = self._attempt(self._read_on, self._url)
         with files.open_regular(self._part) as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
         if expected not in (None, found):
@@ -203,13 +203,9 @@ class _Download:
         """Return the published checksum; None if there is none."""
         parts = urllib.parse.urlsplit(self._url)
         url = parts._replace(path=f"{parts.path}.sha256").geturl()
-        try:
-            text = self._attempt(lambda: self._read_text(url))
-        except urllib.error.HTTPError as error:
-            with error:
-                if error.code in ABSENT:
-                    return None
-            raise DownloadError(f"{without_secrets(url)}: the server responded with {error.code}") from error
+        text = self._attempt(lambda: self._read_text(url), url)
+        if text is None:
+            return None
         if PAGE.match(text.encode()):
             raise DownloadError(f"{without_secrets(url)}: is a web page, without a checksum of {Path(parts.path).name}")
         lines = [found for line in text.splitlines() if (found := CHECKSUM.fullmatch(line.strip()))]
@@ -218,8 +214,16 @@ class _Download:
             raise DownloadError(f"{without_secrets(url)}: has no checksum of {Path(parts.path).name}")
         return (named or lines)[0][1].lower()
 
-    def _read_text(self, url: str) -> str:
-        with self._open(url, {}) as answer:
+    def _read_text(self, url: str) -> str | None:
+        """Return the beginning of a text file; None if the server has none."""
+        try:
+            answer = self._open(url, {})
+        except urllib.error.HTTPError as error:
+            if error.code not in ABSENT:
+                raise
+            error.close()
+            return None
+        with answer, _cut_connections():
             return answer.read(LONGEST_CHECKSUM).decode("utf-8", "replace")
 
     def _is_current(self, state: State, expected: str | None) -> bool:
@@ -227,26 +231,24 @@ class _Download:
         version = state.version
         if expected is not None or (version.etag is None and version.modified is None):
             return state.sha256 == expected
-        return self._attempt(self._version) == version
+        return self._attempt(self._version, self._url) == version
 
     def _version(self) -> Version:
         with self._open(self._url, {}) as answer:
             return _version_of(answer)
 
-    def _read_whole(self) -> Version:
-        """Read the file into the part, in several attempts if needed, and return its version."""
-        try:
-            return self._attempt(self._read_on)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise DownloadError(f"{without_secrets(self._url)}: the server responded with {error.code}") from error
+    def _attempt(self, act: Callable[[], Answer], url: str) -> Answer:
+        """Repeat an act until it succeeds. An attempt that brought bytes of the file does not count as failed.
 
-    def _attempt(self, act: Callable[[], Answer]) -> Answer:
-        """Repeat an act until it succeeds. An attempt that brought bytes of the file does not count as failed."""
+        Raises DownloadError after the last attempt, and for a response of the server that stays the same.
+        """
         failed, before = 0, self._size()
         while True:
             try:
                 return act()
+            except urllib.error.HTTPError as error:
+                with error:
+                    raise DownloadError(f"{without_secrets(url)}: the server responded with {error.code}") from error
             except CutError as error:
                 failed = 1 if self._size() > before else failed + 1
                 before = self._size()
@@ -281,6 +283,7 @@ class _Download:
         with answer:
             version = _version_of(answer)
             if answer.status != HTTPStatus.PARTIAL_CONTENT:
+                self._forget_part()  # before the other version is noted: a killed process must not mix them
                 start = 0
             elif not start or version.bytes is None or _start_of(answer) != start or version.bytes < start:
                 self._forget_part()
@@ -326,10 +329,18 @@ class _Download:
 
 def _next(answer: http.client.HTTPResponse) -> bytes:
     """Read some bytes; none at the end, also at one that came too early, which the caller finds by the length."""
+    with _cut_connections():
+        try:
+            return answer.read(PIECE)
+        except http.client.IncompleteRead as error:
+            return error.partial
+
+
+@contextlib.contextmanager
+def _cut_connections() -> Generator[None]:
+    """Turn an error of the connection while a response is read into a CutError."""
     try:
-        return answer.read(PIECE)
-    except http.client.IncompleteRead as error:
-        return error.partial
+        yield
     except (OSError, http.client.HTTPException) as error:
         raise CutError(f"the connection ended: {in_one_line(error)}") from error
 

@@ -239,9 +239,9 @@ def _violation(violation: dialogue_parts.Violation) -> Text:
 
 
 def _knowledge(base: dialogue_parts.KnowledgeBase, mark: dialogue_parts.Mark | None) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=f"{visible(base.agent)} knows", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=_plain(f"{base.agent} knows"), title_justify="left")
     for name in ("", "", *base.columns, ""):
-        table.add_column(visible(name), overflow="fold")
+        table.add_column(_plain(name), overflow="fold")
     for item in base.items:
         selected = f"selected in turn {', '.join(map(str, item.selected_in))}" if item.selected_in else ""
         remark = ", ".join(text for text in ("shared" if item.is_shared else "", selected) if text)
@@ -260,7 +260,7 @@ def _answers(answers: Sequence[dialogue_parts.Answer], mark: dialogue_parts.Mark
         response = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
         chosen = Text("chosen", style="green") if answer.is_selected else ""
         votes = "-" if answer.votes is None else str(answer.votes)
-        table.add_row(_mark(is_marked), votes, chosen, visible(answer.option), response)
+        table.add_row(_mark(is_marked), votes, chosen, _plain(answer.option), response)
     return table
 
 

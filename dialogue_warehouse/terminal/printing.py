@@ -7,6 +7,7 @@ and the number of omitted rows, in a pager if they need more lines than the term
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import itertools
 import os
@@ -81,10 +82,14 @@ class _Escaped(io.StringIO):
 
 
 def make_console() -> Console:
-    """Return a console for standard output; without a terminal it has a fixed width."""
-    console = Console(highlight=False)
+    """Return a console for standard output; without a terminal it has a fixed width.
+
+    It prints texts as they are, also `[/b]` and `:key:`, which rich would read as instructions.
+    """
+    make = functools.partial(Console, highlight=False, markup=False, emoji=False)
+    console = make()
     if console.width < 1 or (not console.is_terminal and "COLUMNS" not in os.environ):  # with COLUMNS=0, nothing fits
-        return Console(highlight=False, width=PIPED_WIDTH)
+        return make(width=PIPED_WIDTH)
     return console
 
 

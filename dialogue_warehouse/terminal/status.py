@@ -165,7 +165,7 @@ def read_status(paths: WarehousePaths, settings: Settings) -> Status:
         last_attempt=health.last_attempt(paths),
         last_check=checked.isoformat(timespec="seconds") if checked else None,
         database_bytes=sum(build.database_bytes for build in kept),
-        raw_bytes=sum(file.stat().st_size for file in paths.raw.rglob("*.parquet")),
+        raw_bytes=builds.total_size(paths.raw.rglob("*.parquet")),
         source=str(source) if source else None,
         releases=tuple(_release_status(corpus, looked_at, paths) for corpus in corpora),
         damaged=damaged,
@@ -227,7 +227,7 @@ def _build_status(paths: WarehousePaths, build_id: str, published: str | None) -
         form=manifest.form if manifest else RELEASE_FORM,
         engine=manifest.engine if manifest else DUCKDB,
         database_bytes=builds.size_of(paths, build_id),
-        raw_bytes=sum(file.stat().st_size for file in files if file.is_file()),
+        raw_bytes=builds.total_size(files),
         ignored=manifest.ignored if manifest else {},
     )
 
@@ -264,11 +264,11 @@ def print_status(found: Status, console: Console | None = None) -> None:
     console.print(Text(f"warehouse  {found.warehouse}"), soft_wrap=True)
     if found.published_build is None:
         build = command("build", warehouse=Path(found.warehouse))
-        console.print(f"published  nothing yet: run `{build}`", markup=False, soft_wrap=True)
+        console.print(f"published  nothing yet: run `{build}`", soft_wrap=True)
     else:
         published = next((build for build in found.builds if build.is_published), None)
         source = published.source if published and published.source else "an unknown source"
-        console.print(f"published  build {found.published_build}, made from {source}", markup=False, soft_wrap=True)
+        console.print(f"published  build {found.published_build}, made from {source}", soft_wrap=True)
     if found.builds:
         console.print(_builds_grid(found.builds))
     for build in found.builds:
@@ -276,9 +276,10 @@ def print_status(found: Status, console: Console | None = None) -> None:
             console.print(Text(f"fallback   {line}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
         what = "has changed since publishing" if Path(file).exists() else "is missing"
-        console.print(f"damaged    {file} {what}: the next build repairs it", soft_wrap=True)
+        console.print(f"damaged    {visible(file)} {what}: the next build repairs it", soft_wrap=True)
     if len(found.damaged) > DISPLAYED_DAMAGED:
-        console.print(f"damaged    and {len(found.damaged) - DISPLAYED_DAMAGED} more files", soft_wrap=True)
+        more = counted(len(found.damaged) - DISPLAYED_DAMAGED, "more file")
+        console.print(f"damaged    and {more}", soft_wrap=True)
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
     if found.last_check is not None:
         console.print(f"checked    {found.last_check}: the last finished check of the source")

@@ -136,25 +136,24 @@ def print_summary(summary: Summary) -> None:
     table.add_row("(shared tables)", "", *[""] * len(COUNTS), *[f"{summary.marts[name]:,}" for name in OUTCOMES])
     console.print(table)
     for warning in summary.warnings:
-        console.print(f"warning: {visible(warning)}", markup=False, soft_wrap=True)
+        console.print(f"warning: {visible(warning)}", soft_wrap=True)
     for notice in summary.notices:
-        console.print(f"notice: {visible(notice)}", markup=False, soft_wrap=True)
+        console.print(f"notice: {visible(notice)}", soft_wrap=True)
     said = "nothing changed, still published:" if summary.is_unchanged else "published"
     size = readable_size(summary.bytes)
     console.print(f"{said} {summary.database} ({size}, build {summary.build_id})", soft_wrap=True)
     if summary.tables:
-        console.print(f"tables: Parquet, below {summary.tables}", markup=False, soft_wrap=True)
+        console.print(f"tables: Parquet, below {summary.tables}", soft_wrap=True)
     root = summary.database.parent
     if summary.changed and not summary.is_unchanged:
-        console.print(f"changed: {visible(summary.changed)}", markup=False, soft_wrap=True)
-    console.print(f"next: {command('tables', warehouse=root)}", markup=False, soft_wrap=True)
-    console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", markup=False, soft_wrap=True)
+        console.print(f"changed: {visible(summary.changed)}", soft_wrap=True)
+    console.print(f"next: {command('tables', warehouse=root)}", soft_wrap=True)
+    console.print(f"      {command('sql', EXAMPLE, warehouse=root)}", soft_wrap=True)
     if summary.places and not summary.is_unchanged:  # the build before has listed them
         fetch = command("fetch", warehouse=root)
         console.print(
             f"this was a generated sample; `{fetch}` downloads the real releases, or by hand:",
-            markup=False,
             soft_wrap=True,
         )
         for place in summary.places:
-            console.print(f"      {place}", markup=False, soft_wrap=True)
+            console.print(f"      {place}", soft_wrap=True)

@@ -129,6 +129,7 @@ def _land_or_fall_back(release: finding.Release, session: Session) -> LandedCorp
         return fall_back(corpus, paths, cause)
     try:
         landed = session.lander.land(release)
+        marker = source_tree.read_marker(release.marked) if landed and release.marked else None
     except InputError as error:
         if not settings.keep_going or not checks.can_fall_back(corpus.corpus_id, paths, settings):
             raise
@@ -136,7 +137,6 @@ def _land_or_fall_back(release: finding.Release, session: Session) -> LandedCorp
             return fall_back(corpus, paths, Cause.DAMAGED, str(error))
         except InputError as why:
             raise InputError(f"{error}; {why}") from error
-    marker = source_tree.read_marker(release.marked) if landed and release.marked else None
     return LandedCorpus(landed, {corpus.corpus_id: marker.scale} if marker else {}, None)
 
 

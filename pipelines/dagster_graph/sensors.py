@@ -21,7 +21,7 @@ from dialogue_warehouse.storage.checked import last_check, record_check
 from pipelines.building import alerts
 from pipelines.dagster_graph.instance import close_dead_runs
 from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
-from pipelines.dagster_graph.published import CHECKED
+from pipelines.dagster_graph.published import CHECKED, REPORT
 
 SECONDS_BETWEEN_LOOKS = 15
 
@@ -188,6 +188,11 @@ def repetition(instance: dg.DagsterInstance, run: dg.DagsterRun, errors: Sequenc
     return dg.RunRequest(run_key=f"repeats-{run.run_id}", run_config=run.run_config, tags=tags, job_name=job)
 
 
+def _is_report_alone(run: dg.DagsterRun) -> bool:
+    """Return whether a run has only written the report again, which does not show that building works."""
+    return set(run.asset_selection or ()) == {REPORT} and run.parent_run_id is None
+
+
 def runs_tick(context: dg.SensorEvaluationContext, jobs: Set[str]) -> dg.SensorResult:
     """Close dead runs, send alerts about ended ones of these jobs, and repeat those that were killed.
 
@@ -206,7 +211,7 @@ def runs_tick(context: dg.SensorEvaluationContext, jobs: Set[str]) -> dg.SensorR
         if event.job_name not in jobs:  # the history may also have runs of other projects
             continue
         unrecorded = None
-        if is_success and event.job_name != FETCH:
+        if is_success and event.job_name != FETCH and not (run and _is_report_alone(run)):
             unrecorded = alerts.tell_success(paths, settings)
         elif not is_success:
             errors = errors_of(instance, event)

@@ -133,16 +133,16 @@ def print_fetched(results: list[Result], to: Path, warehouse: Path) -> None:
         table.add_row(corpus.corpus_id, corpus.license, *(f"{count:,}" for count in counts), size)
     console.print(table)
     for notice in notices(results):
-        console.print(f"notice: {notice}", markup=False, soft_wrap=True)
+        console.print(f"notice: {notice}", soft_wrap=True)
     for result in results:
         if result.cause is None and not result.wanted.is_verifiable:
             name = result.wanted.name
-            console.print(f"notice: {name}: not verified, because no checksum is listed", markup=False, soft_wrap=True)
+            console.print(f"notice: {name}: not verified, because no checksum is listed", soft_wrap=True)
     if _count(results, Outcome.FAILED):
         console.print("run the same command again to retry the failed files; interrupted downloads continue")
     if any(result.cause is None for result in results):
         build = command("build", "--source", to, warehouse=warehouse)
-        console.print(f"next: {build}", markup=False, soft_wrap=True)
+        console.print(f"next: {build}", soft_wrap=True)
 
 
 def refuse_failures(results: list[Result], mirror: str | None = None) -> None:

@@ -87,7 +87,10 @@ class Downloader:
 
     def _present(self, wanted: Wanted) -> Result:
         """Accept the file that is there, or fail: it may belong to the user."""
-        problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is not a file"
+        try:
+            problem = wanted.problem(wanted.target) if wanted.target.is_file() else "it is not a file"
+        except OSError as error:
+            raise UnavailableError(f"{wanted.target} cannot be read: {error.strerror}", False) from error
         if problem:
             raise UnavailableError(f"another file is at its path and was not changed: {problem}; move it away", False)
         Part(wanted).discard()

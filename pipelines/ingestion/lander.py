@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from dialogue_warehouse.common.processes import can_share, end_with_parent
+from dialogue_warehouse.common.processes import can_share, end_with_parent, naming_killed
 from dialogue_warehouse.releases.finding import Release
 from dialogue_warehouse.releases.records import LandingError, state_of
 from dialogue_warehouse.settings import Settings
@@ -22,6 +22,8 @@ from pipelines.ingestion.landing import LandingTask, land_file
 
 WORTH_PROCESSES = 24 * 2**20
 """Bytes of text from which starting processes saves more time than it costs."""
+WORK = "lands files"
+"""What the processes do, for an error about one of them."""
 PACKED = 6
 """Bytes of text per byte of a gzipped release."""
 
@@ -77,7 +79,8 @@ class Lander:
         others = set(multiprocessing.active_children())
         for task in sorted(tasks, key=_weight, reverse=True):
             times = self._times[task.source_file_id] = [time.perf_counter()]
-            self._started[task.source_file_id] = self._pool.submit(land_file, task)
+            with naming_killed(WORK):
+                self._started[task.source_file_id] = self._pool.submit(land_file, task)
             self._started[task.source_file_id].add_done_callback(
                 lambda _, times=times: times.append(time.perf_counter())
             )
@@ -122,7 +125,10 @@ class Lander:
 
     def _land(self, task: LandingTask) -> Landed:
         started = self._started.pop(task.source_file_id, None)
-        return started.result() if started else land_file(task)
+        if started is None:
+            return land_file(task)
+        with naming_killed(WORK):
+            return started.result()
 
     def _tasks(self, release: Release) -> list[LandingTask]:
         return [

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogue_warehouse.common.files import read_regular
-from dialogue_warehouse.common.processes import can_share
+from dialogue_warehouse.common.processes import can_share, end_with_parent, naming_killed
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.generation import PlannedFile, simulator
 from dialogue_warehouse.corpora.release import Corpus
@@ -117,13 +117,21 @@ def _run(tasks: list[tuple], processes: int) -> Iterable[SimulatedFile]:
         yield from (_write(*task) for task in tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=processes, mp_context=context) as pool:
+    others = set(multiprocessing.active_children())
+    with (
+        naming_killed("writes generated files"),
+        ProcessPoolExecutor(processes, context, end_with_parent, (os.getpid(),)) as pool,
+    ):
         futures = [pool.submit(_write, *task) for task in tasks]
+        children = set(multiprocessing.active_children()) - others
         try:
             for future in as_completed(futures):
                 yield future.result()
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, Exception):  # they ignore Ctrl-C
+                for child in children:
+                    child.kill()
             raise
 
 

@@ -12,6 +12,7 @@ import pytest
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import retention
 from tests.conftest import run_command
+from tests.unit.published import make_build
 
 
 def completed(folder: Path, *words: str) -> list[str]:
@@ -51,6 +52,12 @@ def completed(folder: Path, *words: str) -> list[str]:
 )
 def test_shell_completes_names(sample_folder: Path, words: tuple[str, ...], expected: list[str]) -> None:
     assert completed(sample_folder, *words) == expected
+
+
+def test_build_without_the_table_of_the_names_offers_none(tmp_path: Path) -> None:
+    """Regression: Tab wrote an internal error into the line, also for a table that is damaged."""
+    make_build(WarehousePaths(tmp_path))
+    assert completed(tmp_path, "claims", "--claim", "S") == completed(tmp_path, "show", "sgd") == []
 
 
 def test_shell_completes_keys_and_builds(sample_folder: Path) -> None:

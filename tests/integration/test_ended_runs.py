@@ -26,8 +26,9 @@ from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import alerts
 from pipelines.dagster_graph import health
 from pipelines.dagster_graph import instance as kept
-from pipelines.dagster_graph.instance import DEAD, close_dead_runs, hold_run, open_instance
+from pipelines.dagster_graph.instance import DEAD, PUBLISHED, close_dead_runs, hold_run, open_instance
 from pipelines.dagster_graph.jobs import build_jobs
+from pipelines.dagster_graph.published import REPORT
 from pipelines.dagster_graph.sensors import CONTENT, REPEATS, build_sensors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -214,6 +215,28 @@ def test_only_killed_runs_and_those_of_a_changed_folder_are_repeated(instance: d
     (request,) = tick(instance).run_requests
     assert (request.tags[REPEATS], request.tags[CONTENT]) == (of_folder, "abc")
     assert failed != of_folder
+
+
+def test_run_that_only_writes_the_report_again_is_not_a_recovery(
+    paths: WarehousePaths, instance: dg.DagsterInstance
+) -> None:
+    """Regression: materializing the report in the UI sent `the build succeeds again`, and `status` forgot the failure."""
+
+    @dg.asset(key=PUBLISHED)
+    def dialogues() -> None: ...
+
+    @dg.asset(key=REPORT, deps=[PUBLISHED])
+    def report() -> None: ...
+
+    job = dg.Definitions(assets=[dialogues, report]).resolve_implicit_global_asset_job_def()
+    failing.execute_in_process(instance=instance, raise_on_error=False)
+    job.execute_in_process(instance=instance, asset_selection=[REPORT])
+    cursor = tick(instance).cursor
+    assert [kind for kind, _ in alerts_of(paths)] == ["failure"]
+    assert paths.trouble.exists()
+    job.execute_in_process(instance=instance, asset_selection=[PUBLISHED, REPORT])
+    tick(instance, cursor)
+    assert [kind for kind, _ in alerts_of(paths)] == ["failure", "recovery"]
 
 
 def test_run_of_another_project_is_neither_reported_nor_repeated(

@@ -13,6 +13,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.source_tree import MARKER
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Cause
@@ -215,6 +216,18 @@ def test_if_everything_is_damaged_each_corpus_is_named(awkward_folder: Path, tmp
     assert len(lines) == len(registry.corpus_ids())
     for corpus_id, line in zip(registry.corpus_ids(), lines, strict=True):
         assert line.startswith((f"{corpus_id}: the source has none of its files", f"{NEW}/dev/dialogues_001.json: not"))
+
+
+def test_damaged_mark_of_a_generated_release_stops_no_other_corpus(sample_folder: Path, tmp_path: Path) -> None:
+    """Regression: the build failed, because the mark was read after the files of the corpus."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    source = paths.sample.rename(tmp_path / "releases")
+    edit_file(source / NEW / "dev" / "dialogues_001.json", lambda dialogues: dialogues[1:])
+    (source / DAMAGED / MARKER).write_text("{")
+    built = run_command("build", "--warehouse", paths.root, "--source", source, "--keep-going", "--quiet")
+    assert built.returncode == 1
+    assert f"{DAMAGED} is stale since " in built.stderr
+    assert f"because {source / DAMAGED / MARKER}: is not the scale and seed of a generated release" in built.stderr
 
 
 def with_another_question(questions: Any) -> Any:

@@ -9,8 +9,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -18,6 +20,7 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.storage import downloads
 from tests.conftest import run_command
 from tests.integration.downloads import Handler, Web, cut, redirect, status, whole
 from tests.unit.published import BUILD, make_build
@@ -269,6 +272,54 @@ def test_refresh_reads_no_file_that_is_the_same(web: Web, cache: Path, has_check
         web.asked.clear()
         assert not warehouse.refresh()
         assert [path for path, *_ in web.asked] == ([CHECKSUM] if has_checksum else [CHECKSUM, FILE])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("code", [404, 403])
+def test_file_that_is_no_longer_there_is_named(web: Web, cache: Path, code: int) -> None:
+    """Regression: the error was about the cache, which could not be written."""
+    del web.files[CHECKSUM]
+    with dw.open(web.url + FILE) as warehouse:
+        web.faults[FILE].append(status(code))
+        with pytest.raises(dw.DownloadError, match=rf"^{web.url}{FILE}: the server responded with {code}$"):
+            warehouse.refresh()
+        assert count(warehouse) == 3
+
+
+def cut_in_a_chunk(handler: Handler, _content: bytes) -> None:
+    """Send the beginning of a response whose length is unknown."""
+    handler.answer(200, b"50\r\nabc", Transfer_Encoding="chunked", Content_Length=None)
+    handler.hang_up()
+
+
+def fall_silent(handler: Handler, content: bytes) -> None:
+    handler.answer(200, content[:9], Content_Length=len(content))
+    handler.wfile.flush()
+    time.sleep(3)
+
+
+@pytest.mark.parametrize("fault", [cut_in_a_chunk, fall_silent])
+def test_checksum_that_is_cut_off_is_requested_again(web: Web, cache: Path, fault: Callable) -> None:
+    """Regression: a cut was an internal error, and silence an error about the cache, which could not be written."""
+    web.faults[CHECKSUM].append(fault)
+    assert count_of(web.url + FILE) == 3
+    assert len(web.ranges(CHECKSUM)) == 2
+
+
+def test_part_of_another_version_is_never_continued(
+    web: Web, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process is killed when it has noted the new version, and has not received any of its bytes."""
+    web.faults[FILE] += [cut(1_000)] * 3
+    with pytest.raises(dw.DownloadError, match=r"sent 1,000 of"):
+        dw.open(web.url + FILE)
+    put(web, other(tmp_path), '"2"')
+    with monkeypatch.context() as killed:
+        killed.setattr(downloads._Download, "_write", lambda *_: sys.exit(9))
+        with pytest.raises(SystemExit):
+            dw.open(web.url + FILE)
+    assert count_of(web.url + FILE) == 1
+    assert web.ranges(FILE)[-1] is None
 
 
 @pytest.mark.parametrize("has_checksum", [True, False])

@@ -191,6 +191,28 @@ def test_signal_ends_a_build_its_children_and_its_lock(name: str, sample_folder:
     assert not paths.pointer.exists()
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_signal_ends_a_simulation_and_its_children(name: str, tmp_path: Path) -> None:
+    """Regression: the processes that write files stayed for ever when the command was killed."""
+    command = [sys.executable, "-m", "dialogue_warehouse", "simulate", "--to", str(tmp_path), "--scale", "1"]
+    variables = os.environ | {"DIALOGUE_PROCESSES": "2"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=CLONE, env=variables) as simulation:
+        deadline = time.monotonic() + 120
+        children: dict[int, str] = {}
+        while sum("spawn_main" in command for command in children.values()) < 2 or not [*tmp_path.rglob("*.json")]:
+            assert simulation.poll() is None, simulation.communicate()
+            assert time.monotonic() < deadline, children
+            time.sleep(0.05)
+            children = processes_below(simulation.pid)
+        simulation.send_signal(signal.Signals[name])
+        _, errors = simulation.communicate(timeout=60)
+    assert (simulation.returncode, errors) == ((130, "interrupted\n") if name == "SIGINT" else (-signal.SIGKILL, ""))
+    ended = time.monotonic() + 20
+    while any(map(is_alive, children)) and time.monotonic() < ended:
+        time.sleep(0.05)
+    assert [command for process, command in children.items() if is_alive(process)] == []
+
+
 def test_signal_that_a_library_swallows_still_ends_the_command() -> None:
     body = (
         "import time\nprint('begun', flush=True)\nwhile True:\n"

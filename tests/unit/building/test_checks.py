@@ -146,8 +146,10 @@ def test_suggestion_for_a_table_works(con):
 def test_escapes_are_visible_in_notices_and_warnings(tmp_path, capsys):
     counted = dict.fromkeys(("passed", "warned", "failed"), 0)
     reported = ["key \x1b[31mred\x07"]
-    print_summary(Summary("b", tmp_path / "dialogues.duckdb", 0, [], counted, warnings=reported, notices=reported))
+    database = tmp_path / "a [/b]" / "dialogues.duckdb"
+    print_summary(Summary("b", database, 0, [], counted, warnings=reported, notices=reported))
     shown = capsys.readouterr().out
+    assert f"published {database} (" in shown
     assert r"notice: key \x1b[31mred\x07" in shown
     assert r"warning: key \x1b[31mred\x07" in shown
     assert "\x1b" not in shown

@@ -46,6 +46,10 @@ def test_progress_of_a_stage_is_shown_as_text():
     assert "x\x1b[31m" not in shown
 
 
+def test_console_of_the_progress_reads_no_markup_and_no_emoji() -> None:
+    assert Reporter().console.render_str("[/b] :key:").plain == "[/b] :key:"
+
+
 def test_without_a_terminal_a_stage_is_one_line(capsys):
     reporter = Reporter(quiet=False)
     with reporter.stage("land", "fruit") as stage:

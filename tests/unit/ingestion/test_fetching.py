@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+
+import pycurl
 import pytest
 
 from dialogue_warehouse.corpora.release import SourceFile
 from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.settings import Settings
 from pipelines.ingestion import fetching
 from pipelines.ingestion.connections import UnavailableError
-from pipelines.ingestion.fetch_display import refuse_failures
+from pipelines.ingestion.fetch_display import FetchDisplay, refuse_failures
 from pipelines.ingestion.fetching import Hosts
-from pipelines.ingestion.wanted import Outcome, Result, plan
+from pipelines.ingestion.wanted import Outcome, Result, Wanted, plan
 from tests.unit.ingestion.listed_files import corpus, listed_file
 
 
@@ -32,6 +36,21 @@ def test_each_cause_is_one_line_with_instructions(tmp_path):
     with pytest.raises(CheckError, match="without DIALOGUE_MIRROR"):
         refuse_failures(refused, "https://m.example")
     refuse_failures([Result(one, Outcome.PRESENT) for one in every])
+
+
+def test_file_that_is_there_and_cannot_be_read_is_named(tmp_path, monkeypatch):
+    """Regression: the error said that its folder cannot be written."""
+    wanted = listed_file(tmp_path)
+    wanted.target.parent.mkdir(parents=True)
+    wanted.target.write_text("[]")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Wanted, "problem", refuse)
+    result = fetching.Downloader(pycurl.Curl(), Settings(), FetchDisplay(), Hosts()).fetch(wanted)
+    assert (result.outcome, result.cause) == (Outcome.FAILED, f"{wanted.target} cannot be read: Permission denied")
+    assert not result.helps_by_hand
 
 
 def test_unreachable_host_does_not_get_a_request_for_every_file():

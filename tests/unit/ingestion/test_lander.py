@@ -6,11 +6,14 @@ import json
 import os
 import threading
 import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.finding import Release
 from dialogue_warehouse.releases.records import LandingError
@@ -177,6 +180,16 @@ def test_file_that_has_changed_at_the_end_is_reported(task: LandingTask, change,
     change(task.source / PATH)
     found = list(landing_results.changes_since([landed], task.source.parent))
     assert [notice.startswith(f"toy/{PATH}: {message}") for notice in found] == ([True] if message else [])
+
+
+def test_killed_process_is_reported_in_one_line(task: LandingTask, tmp_path: Path) -> None:
+    """Regression: it was an internal error, also in the alert."""
+    release = Release(task.corpus, task.source, ((ITEMS, PATH),), (), ())
+    with Lander(tmp_path / "raw", Settings()) as lander:
+        future = lander._started[task.source_file_id] = Future()
+        future.set_exception(BrokenProcessPool("terminated abruptly"))
+        with pytest.raises(CheckError, match=r"^a process that lands files was killed, .* DIALOGUE_PROCESSES$"):
+            lander.land(release)
 
 
 def test_file_that_is_missing_when_it_is_read_is_rejected_in_one_line(task: LandingTask, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ import pytest
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.releases.source_tree import MARKER
 from dialogue_warehouse.releases.unpacking import sha256_of
+from pipelines.ingestion import simulating
 from pipelines.ingestion.simulating import SAMPLE_SCALE, simulate
 from tests.unit.plans import plan_of
 
@@ -134,6 +136,15 @@ def test_published_file_among_generated_ones_is_kept(tmp_path, monkeypatch, know
     with pytest.raises(InputError, match=r"not generated, such as .*test\.json"):
         simulate(tmp_path, 0.002, corpora=("bbai",))
     assert kept.read_text() == "{}"
+
+
+def test_killed_process_is_reported_in_one_line(tmp_path, monkeypatch):
+    def killed(_):
+        raise BrokenProcessPool("terminated abruptly")
+
+    monkeypatch.setattr(simulating, "as_completed", killed)
+    with pytest.raises(CheckError, match=r"^a process that writes generated files was killed, .* DIALOGUE_PROCESSES$"):
+        simulate(tmp_path, 0.002, corpora=("mutualfriends",), processes=2)
 
 
 def test_unknown_corpus_is_rejected(tmp_path):

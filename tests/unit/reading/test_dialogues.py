@@ -147,6 +147,14 @@ def test_hostile_text_reaches_no_terminal(text: str) -> None:
     assert max(map(len, plain.splitlines()[-30:])) <= 100
 
 
+def test_brackets_and_colons_of_a_corpus_are_shown() -> None:
+    """Regression: the name of a column, a person or an option, such as `[/b]`, ended `show` in an internal error."""
+    text = printed(everything("[/b] :key:"))
+    assert "[/b] :key: knows" in text
+    assert re.search(r"^ +\[/b\] :key: *$", text, flags=re.M), "the column of the list"
+    assert re.search(r" 1 +chosen +\[/b\] :key: +\[/b\] :key:", text), "the option and its answer"
+
+
 def test_colors_are_left_out_on_request() -> None:
     def colors(**environment: str) -> list[str]:
         text = printed(everything("word"), force_terminal=True, color_system="standard", _environ=environment)

@@ -363,6 +363,21 @@ def test_class_ids_are_converted_to_the_names_in_the_file(notation: str) -> None
             list(form_files.read_rows(GUIDED_TABLE, "x.parquet", data))
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "reported"),
+    [
+        ("turns/speaker/0", 10**400, r"column turns\.speaker has 10{39}, which is not int64"),
+        ("turns", [{"key": [1], "value": 2}], r"column turns\.speaker is missing"),
+    ],
+    ids=["number", "key"],
+)
+def test_value_that_no_column_can_have_is_refused_in_one_line(place: str, value: Any, reported: str) -> None:
+    """Regression: a number of 400 digits, and a list as a key, were internal errors."""
+    data = lines(changed(SCHEMA_GUIDED, place, value))
+    with pytest.raises(FormFileError, match=f"^x.jsonl: line 1: {reported}$"):
+        list(form_files.read_rows(GUIDED_TABLE, "x.jsonl", data))
+
+
 NESTED = b"[" * 100_000
 
 

@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.reading import query, result_files
@@ -246,3 +247,14 @@ def test_read_only_file_and_pipe_are_not_replaced_by_parquet(con, tmp_path):
         with pytest.raises(QueryError, match="not overwritten"):
             result_files.write_parquet(query.run_query(con, "select 3 as n"), place)
     assert file.read_bytes() == before
+
+
+def test_console_prints_brackets_and_colons_as_they_are(capsys):
+    """Regression: a path such as `[/b]` ended `status` and `build` in an internal error, and `[b]` was left out."""
+    table = Table("[/head]", title="[/title]")
+    table.add_row("[/cell] :key:")
+    console = printing.make_console()
+    console.print("/[b]/[/b]/:key:")
+    console.print(table)
+    shown = capsys.readouterr().out
+    assert [text for text in ("[/head]", "[/title]", "[/cell] :key:", "/[b]/[/b]/:key:") if text not in shown] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -111,3 +112,19 @@ def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
     stream = io.StringIO()
     status.print_status(found, Console(file=stream, width=100))
     assert f"problem    {problem.text}\n" in stream.getvalue()
+
+
+def test_status_is_shown_while_a_build_removes_an_older_one(paths, fruit, monkeypatch):
+    """Regression: the file of the older one was missing when its size was read, and `status` failed."""
+    gone = "20190101T000000000000Z"
+    monkeypatch.setattr(status, "kept_builds", lambda _: [gone, BUILD])
+    found = status.read_status(paths, Settings())
+    assert [(build.build_id, build.database_bytes > 0) for build in found.builds] == [(BUILD, True), (gone, False)]
+
+
+def test_damaged_files_are_named_as_they_are(paths, fruit, capsys):
+    damaged = tuple(f"/[b]/[/b]\x1b/{number}" for number in range(status.DISPLAYED_DAMAGED + 1))
+    status.print_status(replace(status.read_status(paths, Settings()), damaged=damaged))
+    shown = capsys.readouterr().out
+    assert "damaged    /[b]/[/b]\\x1b/0 is missing: the next build repairs it\n" in shown
+    assert "damaged    and 1 more file\n" in shown
