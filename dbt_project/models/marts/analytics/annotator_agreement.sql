@@ -23,7 +23,7 @@ texts as (
     where turns.corpus_id in (select corpus_id from annotated_corpora)
 ),
 
--- Marked characters without a label are no annotation of anyone.
+-- A span without a label is not an annotation.
 spans as (
     select
         turn_key,

@@ -189,7 +189,8 @@ selections as (
         actions.service,
         actions.slot_name,
         actions.item_index,
-        turns.source_speaker as agent
+        turns.source_speaker as agent,
+        max(actions.turn_index) over (partition by actions.dialogue_key, turns.source_speaker) as last_turn
     from {{ ref('fct_actions') }} as actions
     inner join {{ ref('fct_turns') }} as turns
         on actions.turn_key = turns.turn_key
@@ -209,17 +210,47 @@ selected_stranger as (
     where item_index is null
 ),
 
+shared_items as (
+    select
+        dialogue_key,
+        agent,
+        item_index,
+        {{ item_text() }} as item_text
+    from {{ ref('fct_knowledge_items') }}
+    where corpus_id = 'mutualfriends' and is_shared
+    group by dialogue_key, agent, item_index
+),
+
+outcomes as (
+    select
+        selections.dialogue_key,
+        count(*) as finder_count,
+        count(*) = 2 and count(distinct shared_items.item_text) = 1 as is_found
+    from selections
+    inner join shared_items
+        on
+            selections.dialogue_key = shared_items.dialogue_key
+            and selections.agent = shared_items.agent
+            and selections.item_index = shared_items.item_index
+    where selections.turn_index = selections.last_turn
+    group by selections.dialogue_key
+),
+
 -- The reward is 1 if both agents have selected the shared friend in the end, and only then. If they share several, it
 -- is the same one for both.
 wrong_reward as (
     select
-        dialogue_key,
-        dialogue_key as row_key,
-        'the reward is ' || cast(outcome_reward as string) || '; agents whose last selection is '
-            || case when finder_count = 2 and not is_found then 'a' else 'the' end || ' shared friend: '
-            || cast(finder_count as string) as detail
-    from {{ ref('scenario_solvability') }}
-    where corpus_id = 'mutualfriends' and outcome_reward <> case when is_found then 1 else 0 end
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'the reward is ' || cast(dialogues.outcome_reward as string) || '; agents whose last selection is '
+            || case when outcomes.finder_count = 2 and not outcomes.is_found then 'a' else 'the' end
+            || ' shared friend: ' || cast(coalesce(outcomes.finder_count, 0) as string) as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join outcomes
+        on dialogues.dialogue_key = outcomes.dialogue_key
+    where
+        dialogues.corpus_id = 'mutualfriends'
+        and dialogues.outcome_reward <> case when outcomes.is_found then 1 else 0 end
 ),
 
 -- A message without a text, or a selection without a friend: its data is null, or of the other kind of event.
