@@ -183,7 +183,7 @@ def _plain(value: Any) -> str:
 def print_results(results: list[Verified], as_json: bool) -> None:
     """Print one row per corpus, or all results as JSON."""
     if as_json:
-        print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1))
+        print(visible_json(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1)))
         return
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("corpus")

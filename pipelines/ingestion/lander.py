@@ -23,7 +23,7 @@ from pipelines.ingestion.landing import LandingTask, land_file
 WORTH_PROCESSES = 24 * 2**20
 """Bytes of text from which starting processes saves more time than it costs."""
 WORK = "lands files"
-"""What the processes do, for an error about one of them."""
+"""The work of the processes, for an error about one of them."""
 PACKED = 6
 """Bytes of text per byte of a gzipped release."""
 

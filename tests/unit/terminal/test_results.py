@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dialogue_warehouse.lineage import tracing
 from dialogue_warehouse.lineage.tracing import Trace
+from dialogue_warehouse.lineage.verifying import Verified
 from dialogue_warehouse.terminal import results
 
 
@@ -68,3 +69,10 @@ def test_changed_source_is_reported_after_the_place(capsys: pytest.CaptureFixtur
     with pytest.raises(tracing.ChangedSourceError, match="has changed"):
         results.print_trace(traced(value_json=None, changed="p.json has changed"))
     assert "pointer  /1/turns/0" in capsys.readouterr().out
+
+
+def test_json_of_a_comparison_has_no_control_character(capsys: pytest.CaptureFixture[str]) -> None:
+    """Regression: a terminal got those of the source, and half a surrogate pair was an internal error."""
+    results.print_results([Verified("a/b.json", 1, False, "\x9b31m \ud800")], as_json=True)
+    shown = capsys.readouterr().out
+    assert r'"\u009b31m \ud800"' in shown
