@@ -1,9 +1,9 @@
 """The verdict of each claim, from the files of a release that are in the warehouse and from what was measured.
 
-A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, and there
-is no other file of its kind, or the release was generated at scale 1. On a part of a real release, a number that is already too large refutes its claim. An
-invariant is judged on any files that are there. A claim that holds because no row is there to test it is `vacuous`.
-Records that landing rejected count against the claim that they break.
+A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, and no
+other file is beside them, or the release was generated at scale 1. On a part of a real release, a number that is
+already too large refutes its claim. An invariant is judged on any files that are there. A claim that holds because no
+row is there to test it is `vacuous`. Records that landing rejected count against the claim that they break.
 """
 
 from __future__ import annotations
