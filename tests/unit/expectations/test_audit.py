@@ -147,9 +147,15 @@ def test_results_are_written_in_the_order_of_declaration(bench: Bench) -> None:
             ("null", False, '{"unexpected": 1, "of": 3}', "warning"),
             ("passes", True, '{"unexpected": 0}', "critical"),
             ("fails", False, '{"unexpected": 1}', "critical"),
-            ("set", True, '{"unexpected": 0, "of": 3}', "critical"),
+            ("set", True, '{"unexpected": 0, "of": 2}', "critical"),
         ]
     ]
+
+
+def test_values_that_are_null_are_not_counted_among_those_judged(bench: Bench) -> None:
+    in_set = native("set", "expect_column_values_to_be_in_set", kwargs={"value_set": ["A"]})
+    bench.run(in_set, native("null", "expect_column_values_to_not_be_null"))
+    assert [row[6] for row in bench.results()] == ['{"unexpected": 1, "of": 2}', '{"unexpected": 1, "of": 3}']
 
 
 def test_summary_tells_warnings_from_failures(bench: Bench) -> None:
