@@ -89,7 +89,7 @@ class Ledger:
 
     @property
     def weakened(self) -> set[str]:
-        """The keys `<suite>/<expectation>` of numbers that lack rejected records; a difference is no error here."""
+        """The keys `<suite>/<expectation>` of numbers that lack rejected records, which explain a difference."""
         return {
             f"{claim.corpus_id}/{claim.claim_id}"
             for claim in self.claims

@@ -82,7 +82,7 @@ def split_of(corpus: Corpus, globs: tuple[str, ...]) -> str | None:
 
 @pytest.mark.parametrize("split", PARTS.values())
 def test_number_of_one_split_does_not_depend_on_files_of_another(split: str, sample_warehouse: Path) -> None:
-    """All texts of the other splits are changed: their files may be some that nobody has seen yet."""
+    """All texts of the other splits are changed: their files may be some that this project has not seen."""
     differing = []
     with duckdb.connect(str(sample_warehouse), read_only=True) as whole, duckdb.connect() as changed:
         changed.execute(f"attach '{sample_warehouse}' as sample (read_only)")

@@ -75,7 +75,7 @@ def test_invariants_hold_where_there_is_no_row_and_all_of_them_are_vacuous(empty
 def test_number_of_files_with_a_rejected_record_is_a_warning(
     audit: AuditProcess, tmp_path: Path, record: dict[str, Any]
 ) -> None:
-    """The schema may reject a record of a file that nobody has seen: the other records must still be published."""
+    """The schema may reject a record of a file that this project has not seen: the other records must still be published."""
     bench = Bench(audit, tmp_path, ("mutualfriends",))
     with duckdb.connect(str(bench.database)) as connection:
         core_tables.create(connection)
