@@ -117,7 +117,7 @@ def run(request: Request) -> dict[str, dict[str, Any]]:
         suites = _only(suites, request.only)
     elif request.corpora and not request.suite_file:
         book = _ledger(database, request)
-        suites = _bounded(_without(suites, book.skipped), book.bounded)
+        suites = _weakened(_bounded(_without(suites, book.skipped), book.bounded), book.weakened)
     parameters = {"corpora": request.corpora, "corpus_count": len(request.corpora)}
     outcomes = validation.validate(database, suites, parameters, request.config, request.processes)
     write_results(Path(request.output) / RESULTS, outcomes, request.build_id, request.run_at, _settings(request))
@@ -167,6 +167,20 @@ def _bounded(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
 
     return [
         replace(suite, expectations=tuple(bounded(suite.name, entry) for entry in suite.expectations))
+        for suite in suites
+    ]
+
+
+def _weakened(suites: Iterable[Suite], keys: Collection[str]) -> list[Suite]:
+    """Return the suites with these expectations as warnings: the rejected records explain a difference."""
+    return [
+        replace(
+            suite,
+            expectations=tuple(
+                replace(entry, severity="warning") if f"{suite.name}/{entry.expectation_id}" in keys else entry
+                for entry in suite.expectations
+            ),
+        )
         for suite in suites
     ]
 

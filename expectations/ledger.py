@@ -87,6 +87,15 @@ class Ledger:
             if verdicts.is_bounded(claim, self.releases[claim.corpus_id])
         }
 
+    @property
+    def weakened(self) -> set[str]:
+        """The keys `<suite>/<expectation>` of numbers that lack rejected records, which explain a difference."""
+        return {
+            f"{claim.corpus_id}/{claim.claim_id}"
+            for claim in self.claims
+            if self.releases[claim.corpus_id].has_refused(claim)
+        }
+
     def checks(self, outcomes: Iterable[Outcome]) -> list[ClaimCheck]:
         """Return the verdict on each claim; the outcomes of expectations are matched by the claim's id."""
         by_claim = {outcome.expectation.claim_id: outcome for outcome in outcomes if outcome.expectation.claim_id}
@@ -120,19 +129,33 @@ def _releases(
     con: duckdb.DuckDBPyConnection, corpora: Sequence[str], scales: Mapping[str, float]
 ) -> dict[str, Release]:
     """Return the files of each corpus's release that are in an open warehouse."""
-    files = con.execute("select corpus_id, path, verification from core.dim_source_files").fetchall()
-    found: dict[str, dict[str, str]] = {corpus_id: {} for corpus_id in corpora}
-    for corpus_id, path, verification in files:
-        found.setdefault(corpus_id, {})[path] = verification
+    files = con.execute("select corpus_id, path, verification, sha256 from core.dim_source_files").fetchall()
+    refused = con.execute(
+        "select distinct corpus_id, substring(source_file_id, length(corpus_id) + 2) from core.source_quarantine"
+    ).fetchall()
     return {
-        corpus_id: Release(corpus_id, found[corpus_id], _data_files(corpus_id), scales.get(corpus_id))
+        corpus_id: _release(
+            corpus_id,
+            {path: (verification, sha256) for of, path, verification, sha256 in files if of == corpus_id},
+            frozenset(path for of, path in refused if of == corpus_id),
+            scales.get(corpus_id),
+        )
         for corpus_id in corpora
     }
 
 
-def _data_files(corpus_id: str) -> frozenset[str]:
-    files = registry.load_corpus(corpus_id).files
-    return frozenset(file.path for file in files if not file.is_documentation)
+def _release(
+    corpus_id: str, found: Mapping[str, tuple[str, str]], refused: frozenset[str], scale: float | None
+) -> Release:
+    """Return a release; `found` has the verification and the SHA-256 of each file that was read."""
+    listed = {file.path: file for file in registry.load_corpus(corpus_id).files if not file.is_documentation}
+    compressed = frozenset(
+        path
+        for path, (verification, sha256) in found.items()
+        if verification == "verified" and path in listed and listed[path].sha256 not in (None, sha256)
+    )
+    verifications = {path: verification for path, (verification, _) in found.items()}
+    return Release(corpus_id, verifications, frozenset(listed), scale, compressed, refused)
 
 
 def write(

@@ -260,7 +260,7 @@ def _observed(result: Mapping[str, Any]) -> str:
     if "unexpected_count" in result:
         figures = {"unexpected": result["unexpected_count"]}
         if result.get("element_count") is not None:
-            figures["of"] = result["element_count"]
+            figures["of"] = result["element_count"] - (result.get("missing_count") or 0)  # NULLs are not judged
         elif result.get("missing_count"):
             figures["missing"] = result["missing_count"]  # of an expected set; elsewhere these are NULLs
     else:

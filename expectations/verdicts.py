@@ -1,14 +1,15 @@
 """The verdict of each claim, from the files of a release that are in the warehouse and from what was measured.
 
-A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, or the
-release was generated at scale 1. On a part of a real release, a number that is already too large refutes its claim. An
-invariant is judged on any files that are there. A claim that holds because no row is there to test it is `vacuous`.
-Records that landing rejected count against the claim that they break.
+A number is judged only on complete files: every file that it needs is there and has the publisher's checksum, and no
+other file is beside them, or the release was generated at scale 1. On a part of a real release, a number that is
+already too large refutes its claim. An invariant is judged on any files that are there. A claim that holds because no
+row is there to test it is `vacuous`. Records that landing rejected count against the claim that they break.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -103,6 +104,8 @@ def _breaking(con: duckdb.DuckDBPyConnection, claim: Claim, refusals: Mapping[st
 
 
 DIFFERENCES_SHOWN = 5
+ABOUT_BYTES = re.compile(r"\b(bytes|sha256)\b")
+"""Columns about a file as it was read, which a compressed copy changes."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,10 @@ class Release:
     """The data files of the complete release."""
     scale: float | None = None
     """The scale of a generated release; None for a real one."""
+    compressed: frozenset[str] = frozenset()
+    """The files that were read from a compressed copy, which the publisher has not made."""
+    refused: frozenset[str] = frozenset()
+    """The files of which landing rejected a record, so that it is not in the tables."""
 
     @property
     def judged_on(self) -> JudgedOn:
@@ -136,7 +143,14 @@ class Release:
             first = f", such as {missing[0]}" if missing else ""
             return f"{len(missing)} of {len(needed)} files are missing{first}"
         changed = [path for path in needed if self.verifications[path] != "verified"]
-        return f"{changed[0]} does not have the known checksum" if changed else None
+        if changed:
+            return f"{changed[0]} does not have the known checksum"
+        added = sorted(set(_matching(self.verifications, files)) - self.listed)
+        return f"{added[0]} is not a file of the release" if added else None
+
+    def has_refused(self, claim: Claim) -> bool:
+        """Return whether a claim's number lacks rejected records, so that it can differ from the publisher's."""
+        return claim.is_exact and bool(_matching(self.refused, claim.files))
 
 
 @dataclass(frozen=True)
@@ -169,6 +183,9 @@ def unjudged(claim: Claim, release: Release) -> tuple[Verdict, str] | None:
     if not release.has(claim.files):
         return "source_absent", "the files that the claim is about are missing"
     lacking = release.lacks(claim.files) if claim.is_exact else None
+    compressed = sorted(_matching(release.compressed, claim.files))
+    if compressed and claim.is_exact and ABOUT_BYTES.search(str(claim.query)):
+        return "source_absent", f"{compressed[0]} is compressed, so its size and checksum are not the publisher's"
     return ("source_absent", lacking) if lacking and not is_bounded(claim, release) else None
 
 
@@ -218,6 +235,8 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
             claim.claim_id, claim.corpus_id, None, "source_absent", None, release.judged_on, None, lacking
         )
     verdict, is_as_recorded, explanation = _judge_part(claim, measured) if lacking else _judge(claim, measured)
+    if not is_as_recorded and release.has_refused(claim):
+        explanation += "; rejected records of its files are not counted"
     if tested.refused:
         verdict, is_as_recorded = "refuted", False
         refused = f"rejected records that break the claim: {tested.refused}, the first: {quoted(tested.first_refused)}"

@@ -199,8 +199,19 @@ def _cases_query(suite: str, expectation: Expectation) -> str | None:
 
 def _broken(kind: str, kwargs: Mapping[str, Any]) -> str | None:
     """Return the condition, for the end of a WHERE, that rows meet which break this expectation; else None."""
-    columns = [identifier(name) for name in kwargs.get("column_list") or [kwargs.get("column", "")]]
+    named = kwargs.get("column_list") or [kwargs[name] for name in ("column", "column_A", "column_B") if name in kwargs]
+    columns = [identifier(name) for name in named]
     match kind:
+        case "expect_column_values_to_be_between":
+            limits = {"<": kwargs.get("min_value"), ">": kwargs.get("max_value")}
+            outside = [f"{columns[0]} {sign} {limit}" for sign, limit in limits.items() if limit is not None]
+            return f"and ({' or '.join(outside)})"
+        case "expect_column_value_lengths_to_equal":
+            return f"and length({columns[0]}) <> {kwargs['value']}"
+        case "expect_column_pair_values_to_be_equal":
+            return f"and {columns[0]} is distinct from {columns[1]}"
+        case "expect_column_pair_values_a_to_be_greater_than_b":
+            return f"and not {columns[0]} > {columns[1]}"
         case "expect_column_values_to_not_be_null":
             return f"and {columns[0]} is null"
         case "expect_column_values_to_be_null":

@@ -134,6 +134,22 @@ def test_failure_under_strict_names_file_record_and_key(database: Path, failing)
     assert failure(failures, strict=False, database=database, settings=Settings()) is None
 
 
+def test_every_expectation_about_rows_has_cases_where_it_fails(database: Path) -> None:
+    """Whatever type it has; what is about a number or a whole table has none."""
+    of_no_row = {QUERY_ROWS, "expect_table_row_count_to_equal", "expect_column_distinct_values_to_equal_set"}
+    with connect(Settings(), database, read_only=True) as con:
+        results = con.execute("select suite, expectation, success from quality.expectation_results").fetchall()
+    succeeded = {(suite, expectation): success for suite, expectation, success in results}
+    wrong = [
+        one.expectation_id
+        for suite in load_suites()
+        for one in suite.expectations
+        if one.type not in of_no_row and (suite.name, one.expectation_id) in succeeded
+        if bool(first_cases(database, suite.name, one, Settings())) == succeeded[suite.name, one.expectation_id]
+    ]
+    assert wrong == []
+
+
 def test_named_cases_are_rows_that_break_the_claim(database: Path, failing) -> None:
     """Each printed key is one that the claim's query selects, and its record is the one at that place."""
     checked = 0

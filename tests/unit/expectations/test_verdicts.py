@@ -112,6 +112,28 @@ def test_what_lacks_is_said():
     assert SAMPLE.lacks(()) == "generated at scale 0.01, not at scale 1"
     changed = replace(WHOLE, verifications=WHOLE.verifications | {"b.json": "mismatch"})
     assert changed.lacks(()) == "b.json does not have the known checksum"
+    added = replace(WHOLE, verifications=WHOLE.verifications | {"d.json": "unlisted"})
+    assert added.lacks(()) == added.lacks(("*.json",)) == "d.json is not a file of the release"
+    assert added.lacks(("a.json",)) is None
+
+
+def test_size_of_a_compressed_copy_is_not_the_publishers():
+    packed = replace(WHOLE, compressed=frozenset({"b.json"}))
+    size = replace(COUNT, query="select sum(bytes) from core.dim_source_files")
+    reason = "b.json is compressed, so its size and checksum are not the publisher's"
+    assert verdicts.unjudged(size, packed) == ("source_absent", reason)
+    assert verdicts.unjudged(replace(size, files=("a.json",)), packed) is None
+    assert verdicts.unjudged(size, WHOLE) is None
+    assert verdicts.unjudged(COUNT, packed) is None
+
+
+def test_number_that_lacks_rejected_records_says_so():
+    refused = replace(WHOLE, refused=frozenset({"b.json"}))
+    measured = Measured(False, "{}", [[1185]])
+    note = "; rejected records of its files are not counted"
+    assert verdicts.check(COUNT, refused, measured, TESTED).explanation.endswith(note)
+    assert not verdicts.check(replace(COUNT, files=("a.json",)), refused, measured, TESTED).explanation.endswith(note)
+    assert not verdicts.check(COUNT, WHOLE, measured, TESTED).explanation.endswith(note)
 
 
 @pytest.mark.parametrize(

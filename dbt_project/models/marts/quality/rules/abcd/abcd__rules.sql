@@ -308,6 +308,7 @@ renamed_guideline as (
     where
         subflow_title is not null
         and replace(replace({{ lower_case('subflow_title') }}, ' ', '_'), '-', '_') <> coalesce(intent, '')
+        and exists (select 1 from {{ ref('dim_intents') }} as subflows where subflows.corpus_id = 'abcd')
 ),
 
 -- A step of the guidelines presses a button that is not an action.
@@ -319,7 +320,14 @@ button_without_action as (
     from {{ ref('dim_guideline_steps') }} as steps
     inner join guidelines
         on steps.guideline_key = guidelines.guideline_key
-    where steps.button is not null and steps.act is null
+    where
+        steps.button is not null
+        and steps.act is null
+        and exists (
+            select 1
+            from {{ ref('dim_acts') }} as acts
+            where acts.corpus_id = 'abcd' and acts.act_group is not null
+        )
 ),
 
 ontology as (

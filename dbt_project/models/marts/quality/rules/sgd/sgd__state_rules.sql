@@ -13,7 +13,7 @@ informable as (
     where intents.corpus_id = 'sgd' and intent_slots.requirement in ('required', 'optional')
 ),
 
--- The state holds a slot that no intent of the service takes.
+-- The state holds a slot that no intent of the service takes. Splits without a schema.json are left out.
 uninformable_slot as (
     select
         slots.dialogue_key,
@@ -33,6 +33,7 @@ uninformable_slot as (
         and slots.annotation_type = 'state'
         and coalesce(slots.value_index, 0) = 0
         and informable.slot is null
+        and slots.split in (select split from {{ ref('dim_intents') }} where corpus_id = 'sgd')
 ),
 
 -- Nearly all values are marked as a span somewhere in their dialogue; these are not searched for in its text.

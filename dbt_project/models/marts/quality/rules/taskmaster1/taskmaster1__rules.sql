@@ -188,7 +188,9 @@ unknown_label as (
         slot_name,
         source_label || ' is not in the ontology' as detail
     from labels
-    where domain is null or (slot_name is not null and slot is null)
+    where
+        (domain is null or (slot_name is not null and slot is null))
+        and exists (select 1 from {{ ref('dim_services') }} as services where services.corpus_id = 'taskmaster1')
 ),
 
 -- The README writes the outcome of a whole transaction `pizza_ordering.accept`; other forms occur.
@@ -257,7 +259,7 @@ unknown_instruction as (
         and exists (select 1 from {{ ref('dim_services') }} as services where services.corpus_id = 'taskmaster1')
 ),
 
--- A written dialog that no split file lists.
+-- A written dialog that none of the three split files lists.
 dialogue_without_split as (
     select
         dialogue_key,
@@ -268,7 +270,11 @@ dialogue_without_split as (
         corpus_id = 'taskmaster1'
         and channel = 'written'
         and source_split is null
-        and exists (select 1 from {{ ref('dim_split_members') }} where corpus_id = 'taskmaster1')
+        and (
+            select count(*)
+            from {{ ref('dim_source_files') }} as files
+            where files.corpus_id = 'taskmaster1' and files.entity = 'split_members'
+        ) = 3
 ),
 
 -- A line of a split file names a dialog that an earlier line names, of this file or of another one.
