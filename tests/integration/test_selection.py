@@ -236,7 +236,10 @@ def test_sample_is_the_same_on_every_run_and_grows(con: duckdb.DuckDBPyConnectio
         (Selection(corpora=("nope",)), "--corpora: the published warehouse has no corpus 'nope'; it has "),
         (Selection(licenses=("GPL-3.0",)), "--licenses: the published warehouse has no license 'GPL-3.0'; it has "),
         (Selection(splits=("dev",)), "--split: there is no split 'dev'; there are train, validation, test, none"),
-        (Selection(keys=("no/such/key",)), "--keys: no row has the key 'no/such/key'; a key of this build begins with "),
+        (
+            Selection(keys=("no/such/key",)),
+            "--keys: no row has the key 'no/such/key'; a key of this build begins with ",
+        ),
         (
             Selection(keys=("abcd/train/56/0",)),
             "--keys: 'abcd/train/56/0' is the key of a row of core.fct_turns, not of a dialogue; its dialogue is"
