@@ -28,11 +28,12 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import identifier, literal, one_line
+from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of, read_sections
 from dialogue_warehouse.exporting import batches, chat_queries
+from dialogue_warehouse.lineage.restoring import wrong_query
 from dialogue_warehouse.reading.selection import Dialogue
 
 MESSAGES_SQL = "messages.sql"
@@ -142,7 +143,7 @@ def write_parts(
         try:
             _read_batch(own, queries, options)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
-            raise CorpusError(f"{corpus.corpus_id}/{MESSAGES_SQL}: {one_line(error)}") from error
+            raise wrong_query(f"{corpus.corpus_id}/{MESSAGES_SQL}", error) from error
         own.execute(f"create temp table examples as {_examples(options)}")
         fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
         path = save(own, chat_queries.ROWS.format(fits=fits, has_tools="tools" in queries), number, len(parts))

@@ -23,11 +23,12 @@ import duckdb
 import msgspec
 from msgspec import Struct
 
-from dialogue_warehouse.common.database import identifier, one_line
+from dialogue_warehouse.common.database import identifier
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of
 from dialogue_warehouse.exporting import batches
+from dialogue_warehouse.lineage.restoring import wrong_query
 
 MESSAGES_TOML = "messages.toml"
 PREFERENCES_TOML = "preferences.toml"
@@ -127,7 +128,7 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_T
         try:
             return _count_table(own, corpus, table, names, entry, merged)
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
-            raise CorpusError(f"{corpus.corpus_id}/{name}: {table}: {one_line(error)}") from error
+            raise wrong_query(f"{corpus.corpus_id}/{name}: {table}", error) from error
 
     return [counted for counted in batches.each(con, columns, count_table) if counted and counted["rows"]]
 

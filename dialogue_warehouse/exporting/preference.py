@@ -21,10 +21,11 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import literal, one_line
+from dialogue_warehouse.common.database import literal
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of, read_sections
+from dialogue_warehouse.lineage.restoring import wrong_query
 from dialogue_warehouse.reading.selection import Dialogue
 
 PREFERENCES_SQL = "preferences.sql"
@@ -72,7 +73,7 @@ def _write(
                 con.execute(f"create or replace temp table prompts as {_PROMPTS.format(query=queries['prompts'])}")
                 con.execute(f"create or replace temp table answers as {_ANSWERS.format(query=queries['answers'])}")
             except (duckdb.ProgrammingError, duckdb.DataError) as error:
-                raise CorpusError(f"{place}: {one_line(error)}") from error
+                raise wrong_query(place, error) from error
             for name, number in _write_batch(con, kind, part, options).items():
                 counts[name] = counts.get(name, 0) + number
             with part.open("rb") as written:

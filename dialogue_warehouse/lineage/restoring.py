@@ -31,6 +31,8 @@ from dialogue_warehouse.storage import builds, ownership
 BATCH_BYTES = 64 * 2**20
 """Bytes of source files that one query rebuilds, while the batch before it is compared."""
 RESTORE_SQL = "restore.sql"
+LACKING = "; if an older version made the published build, build again"
+"""What to do if core lacks a table or a column that a query reads."""
 
 
 def restore_queries(corpus: Corpus) -> dict[str, str]:
@@ -40,6 +42,12 @@ def restore_queries(corpus: Corpus) -> dict[str, str]:
     if lacking:
         raise registry.CorpusError(f"{corpus.corpus_id}/{RESTORE_SQL}: no query for {', '.join(lacking)}")
     return queries
+
+
+def wrong_query(place: str, error: duckdb.Error) -> registry.CorpusError:
+    """Return the error about a query of a corpus on core, in one line with its place."""
+    is_lacking = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
+    return registry.CorpusError(f"{place}: {one_line(error)}{LACKING if is_lacking else ''}")
 
 
 @contextlib.contextmanager
@@ -111,8 +119,7 @@ class Restorer:
                     try:
                         rows = rebuilt.pop().result()
                     except (duckdb.ProgrammingError, duckdb.DataError) as error:
-                        place = f"{corpus.corpus_id}/{RESTORE_SQL}: {entity.name}"
-                        raise registry.CorpusError(f"{place}: {one_line(error)}") from error
+                        raise wrong_query(f"{corpus.corpus_id}/{RESTORE_SQL}: {entity.name}", error) from error
                     rebuilt = [ahead.submit(self._rebuild, *one[1:]) for one in batches[number : number + 1]]
                     yield from _restored(corpus, entity, batch, rows)
             except BaseException:  # the reader stopped: cancel the rebuild
@@ -121,11 +128,14 @@ class Restorer:
 
     def _batches(self, corpus: Corpus, entity: Entity) -> Iterator[list[SourceFile]]:
         """Yield the files of an entity in groups that fit into memory."""
-        rows = self.con.execute(
-            "select source_file_id, path, parts, bytes, sha256, release_form from dim_source_files "
-            "where corpus_id = ? and entity = ? order by path",
-            [corpus.corpus_id, entity.name],
-        ).fetchall()
+        try:
+            rows = self.con.execute(
+                "select source_file_id, path, parts, bytes, sha256, release_form from dim_source_files "
+                "where corpus_id = ? and entity = ? order by path",
+                [corpus.corpus_id, entity.name],
+            ).fetchall()
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            raise wrong_query(f"{corpus.corpus_id}: the list of its files", error) from error
         batch: list[SourceFile] = []
         for source_file_id, path, parts, size, sha256, form in rows:
             file = SourceFile(source_file_id, path, None if parts is None else tuple(parts), size, sha256, form)

@@ -165,24 +165,27 @@ def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, 
     shared = [column for column in before if column in after]
     key = key if key and set(key) <= set(shared) else tuple(shared)
     corpus = "corpus_id" if "corpus_id" in shared else f"split_part({identifier(key[0])}, '/', 1)"
-    names = " || ', ' || ".join(f"coalesce(cast({identifier(column)} as varchar), 'NULL')" for column in key)
-    listed = ", ".join(map(identifier, shared))
+    listed = ", ".join(f"cast({identifier(column)} as varchar) as part_{at}" for at, column in enumerate(key))
+    content = f"hash({', '.join(map(identifier, shared))})"
     sides = [
-        f"{name} as (select {names} as row_key, {corpus} as corpus_id, hash({listed}) as content from {name}.{table})"
+        f"{name} as (select {corpus} as corpus_id, {content} as content, {listed} from {name}.{table})"
         for name in ("before", "after")
     ]
+    # As one text, the keys of two rows could be equal: a value can have a comma, or be the word NULL.
+    are_same = " and ".join(f"before.part_{at} is not distinct from after.part_{at}" for at in range(len(key)))
+    row_key = " || ', ' || ".join(f"coalesce(after.part_{at}, before.part_{at}, 'NULL')" for at in range(len(key)))
     found = con.execute(
         f"""
         with {", ".join(sides)}
         select
             coalesce(after.corpus_id, before.corpus_id) as corpus_id,
-            case when before.row_key is null then 'added' when after.row_key is null then 'removed' else 'changed' end
+            case when before.content is null then 'added' when after.content is null then 'removed' else 'changed' end
                 as change,
             count(*) as row_count,
-            min(coalesce(after.row_key, before.row_key), {FIRST_KEYS}) as first_keys
+            min({row_key}, {FIRST_KEYS}) as first_keys
         from before
-        full outer join after on before.row_key = after.row_key
-        where before.row_key is null or after.row_key is null or before.content <> after.content
+        full outer join after on {are_same}
+        where before.content is null or after.content is null or before.content <> after.content
         group by all
         order by all
         """

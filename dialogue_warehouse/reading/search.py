@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import Connection, build_of
@@ -148,7 +149,12 @@ def numbers_of(dialogues: int) -> Sequence[int]:
 
 
 def expression(words: str) -> str:
-    """Return the words in the notation of FTS5, in which every word must match. Raises InputError if there is none."""
+    """Return the words in the notation of FTS5, in which every word must match.
+
+    Raises InputError if there is none, and for words that are not Unicode.
+    """
+    if not is_unicode(words):
+        raise InputError(f"the search '{words}' is not valid UTF-8")
     found = []
     for phrase, star, word in WORD.findall(words):
         text, begins = (phrase, bool(star)) if not word else (word.rstrip("*"), word.endswith("*"))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import identifier, literal, one_line
-from dialogue_warehouse.corpora.registry import CorpusError
+from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora.scores import SCORE_SQL, Scoring
 from dialogue_warehouse.corpora.sections import read_sections
 from dialogue_warehouse.errors import InputError, counted
+from dialogue_warehouse.lineage.restoring import wrong_query
 from dialogue_warehouse.reading.selection import DEFECTS, NO_SPLIT
 from dialogue_warehouse.scoring import predictions
 from dialogue_warehouse.scoring.predictions import Predictions, columns_of
@@ -146,7 +146,7 @@ class Measuring:
         try:
             self.con.execute(before + self.scoring.queries[part])
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
-            raise CorpusError(f"{self.corpus_id}/{SCORE_SQL}: {part}: {one_line(error)}") from error
+            raise wrong_query(f"{self.corpus_id}/{SCORE_SQL}: {part}", error) from error
 
     def _compare_texts(self) -> None:
         """Make `similarities` of the pairs of texts that the corpus compares, each once."""

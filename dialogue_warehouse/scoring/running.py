@@ -249,11 +249,18 @@ _SLOTS = """
         ? as run_id,
         found.service, found.slot, found.outcome,
         count(*) as times,
-        min(found.example_key) as example_key,
-        arg_min(found.gold, (found.example_key, found.gold, found.predicted)) as example_gold,
-        arg_min(found.predicted, (found.example_key, found.gold, found.predicted)) as example_predicted
+        arg_min(found.example_key, place) as example_key,
+        arg_min_null(found.gold, place) as example_gold,
+        arg_min_null(found.predicted, place) as example_predicted
     from ({query}) as found
     anti join temp.left_out as left_out on found.turn_key = left_out.turn_key
+    cross join lateral (
+        select (
+            found.dialogue_key, length(found.turn_key), found.turn_key,
+            length(found.example_key), found.example_key, found.gold, found.predicted
+        ) as place
+    )
     group by found.service, found.slot, found.outcome
     order by found.service, found.slot, found.outcome
 """
+"""Counts what happened to each slot, with its first place: the key of turn 10 is longer than that of turn 9."""

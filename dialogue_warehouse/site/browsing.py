@@ -135,7 +135,7 @@ def _condition(columns: dict[str, str], field: str, value: str) -> str:
         return f"{identifier(column)} is null"
     text = identifier(column) if columns[column] == "VARCHAR" else f"cast({identifier(column)} as text)"
     if field != column:
-        return f"contains(lower({text}), {literal(value.lower())})"
+        return f"contains(lower({text}), lower({literal(value)}))"
     return f"{text} = {literal(value)}"
 
 

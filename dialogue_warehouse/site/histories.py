@@ -36,7 +36,7 @@ def read_rows(value: str | None) -> list[list[Any]] | None:
             return [[value]]
         if all(isinstance(row, list) for row in rows):
             return rows
-    return [[_number(value)]]
+    return [[_cell(value)]]
 
 
 def compare(value: str | None, against: str | None) -> Grid | None:
@@ -83,12 +83,12 @@ def _differs(cell: Any, others: list[list[Any]], row: int, column: int) -> bool:
     return not same_rows([[cell]], [[others[row][column]]])
 
 
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+def _cell(text: str) -> int | float | str:
+    """Return a number that is written as in JSON, or else the text: `007` and `1_000` are no numbers."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(text)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
     return text
 
 

@@ -87,6 +87,20 @@ def test_rows_are_added_removed_and_changed_by_key(paths: WarehousePaths) -> Non
     ]
 
 
+def test_rows_whose_keys_have_the_same_words_are_distinguished(paths: WarehousePaths) -> None:
+    before = builds.published_build(paths)[0]
+    table, keys = "analytics.act_pairs", [("a, b", "c", 1), ("a", "b, c", 2), ("NULL", "d", 3), (None, "d", 4)]
+    columns = "corpus_id varchar, split varchar, role varchar, act varchar, other_act varchar, pair_count integer"
+    for build_id in (before, OTHER):
+        paths.build_database(build_id).chmod(0o644)
+        with duckdb.connect(str(paths.build_database(build_id))) as con:
+            con.execute(f"create or replace table {table} ({columns})")
+            con.executemany(f"insert into {table} values ('c', 'train', 'user', ?, ?, ?)", keys)
+    assert [
+        change for change in find_changes(paths, before, OTHER, Settings()).rows if change.table_name == table
+    ] == []
+
+
 def test_changed_columns_verdicts_and_counts_are_reported(paths: WarehousePaths) -> None:
     before = builds.published_build(paths)[0]
     with duckdb.connect(str(paths.build_database(OTHER)), read_only=True) as con:

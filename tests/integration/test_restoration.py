@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.lineage import restored_files, restoring, verifying
 from dialogue_warehouse.lineage.restored_files import SourceFile
 from dialogue_warehouse.releases.records import Record
+from dialogue_warehouse.settings import Settings
 from tests import fixtures
 from tests.conftest import run_command
 from tests.released import read_file
@@ -323,3 +325,19 @@ def test_what_is_put_back_goes_to_its_place() -> None:
     records = [Record(1, None, "/1", b'{"kbs": [[1]]}'), Record(2, None, "/2", b"{}")]
     put = list(restored_files.put_back(entity, file, iter(records)))
     assert [json.loads(record.text) for record in put] == ["refused", {"kbs": [[], [1], [], {}]}, {"a/b": [1]}]
+
+
+@pytest.mark.parametrize("column", ["dim_source_files.release_form", "dim_dialogues.record_index"])
+def test_build_of_another_version_says_to_build_again(sample_warehouse: Path, tmp_path: Path, column: str) -> None:
+    table, name = column.split(".")
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(sample_warehouse, copy)
+    with duckdb.connect(copy) as con:
+        con.execute(f"alter table core.{table} drop column {name}")
+    with (
+        restoring.open_core(copy, Settings()) as con,
+        contextlib.closing(restoring.Restorer(con).files(registry.load_corpora(CORPORA[:1]))) as files,
+    ):
+        refused = rf"^{CORPORA[0]}.*\b{name}\b.*; if an older version made the published build, build again$"
+        with pytest.raises(CorpusError, match=refused):
+            next(files)

@@ -210,6 +210,13 @@ def test_search_for_signs_alone_is_refused(words: str) -> None:
         search.expression(words)
 
 
+def test_search_that_is_not_unicode_is_refused(paths: WarehousePaths) -> None:
+    with pytest.raises(InputError, match="not valid UTF-8"):
+        search.expression("word \udcff")
+    refused = run_command("search", "word", "\udcff", "--warehouse", paths.root)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+
+
 def test_search_with_very_many_words_is_refused() -> None:
     with pytest.raises(InputError, match="51 words"):
         search.expression("word " * 51)

@@ -47,7 +47,10 @@ guidelines as (
     from dim_guidelines as guidelines
     left join steps on guidelines.guideline_key = steps.guideline_key
     where guidelines.corpus_id = 'abcd'
-    qualify row_number() over (partition by guidelines.intent order by guidelines.position) = 1
+    qualify
+        row_number() over (
+            partition by guidelines.intent order by guidelines.position, guidelines.guideline_key
+        ) = 1
 )
 
 select

@@ -1,6 +1,6 @@
 -- Gold of ABCD as the examples of the publisher's processor, with words as tokens. `selected` has the dialogues.
 
--- The turns, with the button of an action.
+-- The turns, with the button of an action. The processor looks for a button in no other turn.
 -- part: acts_in_order
 select
     turns.dialogue_key,
@@ -17,7 +17,8 @@ select
     candidates.target_position
 from fct_turns as turns
 inner join selected on turns.dialogue_key = selected.dialogue_key
-left join fct_actions as actions on turns.turn_key = actions.turn_key and actions.action_type = 'button'
+left join fct_actions as actions
+    on turns.turn_key = actions.turn_key and actions.action_type = 'button' and turns.source_speaker = 'action'
 left join fct_candidates as candidates on turns.turn_key = candidates.turn_key
 
 -- The tokens that replace a value, with the turn of their first occurrence and its place among all tokens of three

@@ -79,7 +79,7 @@ selected_last as (
     select
         record,
         agent,
-        arg_max(selection, event_index) as selection
+        arg_max_null(selection, event_index) as selection
     from predicted_events
     where action = 'select'
     group by record, agent

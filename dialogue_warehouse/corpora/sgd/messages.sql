@@ -71,11 +71,12 @@ where turns.role in ('user', 'system')
 -- part: tool_sets
 select
     services.dialogue_key,
-    concat(services.split, ' ', string_agg(services.service, ' ' order by services.position)) as tool_set
+    cast(json_array(services.split, list(services.service order by services.position)) as varchar) as tool_set
 from dim_dialogue_services as services
 semi join batch on services.dialogue_key = batch.dialogue_key
 group by services.dialogue_key, services.split
 
+-- Of definitions that a schema has twice, the first one counts; the key of another one has a `~`.
 -- part: tools
 with
 
@@ -88,9 +89,8 @@ slots as (
         bool_or(uses.requirement = 'required') as is_required,
         min(uses.position) as position,
         min(uses.default_value) as default_value,
-        any_value(definitions.description order by definitions.position) as description,
-        any_value(definitions.possible_values order by definitions.position)
-            filter (where definitions.is_categorical) as possible_values
+        any_value(definitions.description) as description,
+        any_value(definitions.possible_values) filter (where definitions.is_categorical) as possible_values
     from dim_intents as intents
     inner join dim_intent_slots as uses on intents.intent_key = uses.intent_key
     left join dim_slots as definitions
@@ -99,7 +99,11 @@ slots as (
             and intents.split = definitions.split
             and intents.service = definitions.service
             and uses.slot = definitions.slot
-    where intents.corpus_id = 'sgd' and uses.requirement in ('required', 'optional')
+            and definitions.slot_definition_key not like '%~%'
+    where
+        intents.corpus_id = 'sgd'
+        and intents.intent_key not like '%~%'
+        and uses.requirement in ('required', 'optional')
     group by intents.split, intents.service, intents.intent, uses.slot
 ),
 
@@ -157,11 +161,10 @@ intents as (
         intents.split,
         intents.service,
         intents.intent,
-        min(intents.position) as position,
-        any_value(intents.description order by intents.position) as description
+        intents.position,
+        intents.description
     from dim_intents as intents
-    where intents.corpus_id = 'sgd'
-    group by intents.split, intents.service, intents.intent
+    where intents.corpus_id = 'sgd' and intents.intent_key not like '%~%'
 ),
 
 -- A few rows, so that the JSON is made once, not for each dialogue.

@@ -1,7 +1,7 @@
 -- The metrics of SGD: gold and predictions, side by side. `selected` has the dialogues of the split; the tables
 -- `predicted_...` have the predictions.
 
--- The slots of each service of the split. The metrics never look at others.
+-- The slots of each service of the split, each by its first definition. The metrics never look at others.
 -- part: schema_slots
 select
     slots.service,
@@ -11,6 +11,7 @@ from dim_slots as slots
 where
     slots.corpus_id = 'sgd'
     and slots.split in (select selected.split from selected)
+    and slots.slot_definition_key not like '%~%'
 
 -- One row per frame of a user turn.
 -- part: cases

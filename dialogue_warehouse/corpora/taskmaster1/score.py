@@ -14,7 +14,7 @@ from dialogue_warehouse.corpora.release import INTEGER_MAX
 from dialogue_warehouse.corpora.scores import PredictionForm, Row
 
 Index = Annotated[int, Meta(ge=0, le=INTEGER_MAX)]
-"""The position of an utterance."""
+"""The `index` of an utterance, as the release has it."""
 
 
 class Argument(Struct, forbid_unknown_fields=True):
@@ -64,7 +64,7 @@ class PredictedUtterance(Row):
 
     dialogue_id: str
     turn_index: int | None
-    """The position of the utterance, as `index` is; NULL for a dialogue that is predicted without an utterance."""
+    """The `index` of the utterance; NULL for a dialogue that is predicted without an utterance."""
     arguments: list[Argument]
 
 

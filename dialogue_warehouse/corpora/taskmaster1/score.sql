@@ -1,13 +1,13 @@
 -- The metrics of Taskmaster-1. `selected` has the dialogues of the split; `predicted_utterances` has the predictions.
 
--- One row per utterance, and one per dialogue.
+-- One row per utterance, and one per dialogue. A prediction names an utterance by its own number in the release.
 -- part: cases
 select
     turns.turn_key as unit_key,
     turns.dialogue_key,
     turns.turn_key,
     selected.dialogue_id,
-    turns.turn_index,
+    turns.source_turn_number as turn_index,
     list_filter(['#ALL', dialogues.task], lambda name : name is not null) as groups
 from fct_turns as turns
 inner join selected on turns.dialogue_key = selected.dialogue_key
