@@ -32,7 +32,7 @@ BATCH_BYTES = 64 * 2**20
 """Bytes of source files that one query rebuilds, while the batch before it is compared."""
 RESTORE_SQL = "restore.sql"
 LACKING = "; if an older version made the published build, build again"
-"""What to do if core lacks a table or a column that a query reads."""
+"""The advice for a table or a column that a query reads and core lacks."""
 
 
 def restore_queries(corpus: Corpus) -> dict[str, str]:

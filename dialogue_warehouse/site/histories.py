@@ -84,7 +84,7 @@ def _differs(cell: Any, others: list[list[Any]], row: int, column: int) -> bool:
 
 
 def _cell(text: str) -> int | float | str:
-    """Return a number that is written as in JSON, or else the text: `007` and `1_000` are no numbers."""
+    """Return a number that is written as in JSON, or else the text: `007` and `1_000` are not numbers."""
     with contextlib.suppress(ValueError):
         value = json.loads(text)
         if isinstance(value, int | float) and not isinstance(value, bool):
