@@ -28,6 +28,8 @@ from dialogue_warehouse.reading.selection import Dialogue as Selected
 
 Examples = Callable[[Sequence[Selected], dict[str, Any]], Iterator[dict[str, Any]]]
 """A function that yields the examples of dialogues, with these options of the form."""
+Explained = Callable[[Generator[Any]], Generator[Any]]
+"""A function that yields the same items, and names the problem of the published build if reading them fails."""
 
 BATCH_TURNS = 10_000
 """Turns of the dialogues that are read at once, which bounds the memory."""
@@ -167,9 +169,9 @@ class Dialogues:
     that was open when they were selected.
     """
 
-    def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples) -> None:
+    def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples, explained: Explained) -> None:
         """Remember the selected dialogues of an open build."""
-        self._con, self._selected, self._read = con, tuple(selected), examples
+        self._con, self._selected, self._read, self._explained = con, tuple(selected), examples, explained
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -211,13 +213,19 @@ class Dialogues:
     def __getitem__(self, index: int | slice) -> Dialogue | Dialogues:
         """Read the dialogue at a position, or select those of a slice without reading them."""
         if isinstance(index, slice):
-            return Dialogues(self._con, self._selected[index], self._read)
+            return self._with(self._selected[index])
         if isinstance(index, str):
             raise InputError(f"{index!r}: a position is a number; `dialogue` reads the dialogue of a key")
-        return next(iter(Dialogues(self._con, [self._selected[index]], self._read)))
+        return next(iter(self._with([self._selected[index]])))
 
     def __iter__(self) -> Generator[Dialogue]:
         """Read the dialogues, in batches."""
+        return self._explained(self._batches())
+
+    def _with(self, selected: Sequence[Selected]) -> Dialogues:
+        return Dialogues(self._con, selected, self._read, self._explained)
+
+    def _batches(self) -> Generator[Dialogue]:
         if processes.is_inherited(self._con):
             raise InputError("another process has opened the warehouse of these dialogues; open it again in this one")
         keys = ([one.key for one in batch] for batch in batches(self._selected, BATCH_TURNS))
@@ -266,7 +274,7 @@ def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[
 
 def read_examples(
     database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any]]:
     """Yield the examples of dialogues of a build in the form `chat`, in the order of the dialogues."""
     with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="dialogue-warehouse-") as folder:
         for corpus_id, of_corpus in groupby(selected, key=lambda one: one.corpus_id):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
+from collections.abc import Generator
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from dialogue_warehouse.api import processes
+from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.reading import connection
+from dialogue_warehouse.reading import connection, damage
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.reading.places import Place
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
+
+
+Item = TypeVar("Item")
 
 
 class Opened:
@@ -99,3 +105,19 @@ class Opened:
         """Return another connection, for one call."""
         with self._lock:
             return processes.opened(connection.another(self._opened()))
+
+    @contextlib.contextmanager
+    def explaining(self) -> Generator[None]:
+        """Name the problem of the published build behind an error, and what an error names as Python names it."""
+        with in_words_of_python():
+            try:
+                yield
+            except Exception as error:
+                if not isinstance(error, OSError) and (cause := damage.cause_of(error, self.place.paths)) is not None:
+                    raise cause from error
+                raise
+
+    def explained(self, items: Generator[Item]) -> Generator[Item]:
+        """Yield the same items; explain an error that occurs when they are read."""
+        with self.explaining():
+            yield from items

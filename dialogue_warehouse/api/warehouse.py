@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialogue_warehouse.api import arguments
-from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
 from dialogue_warehouse.api.fixed import fixed
 from dialogue_warehouse.api.opened import Opened
@@ -75,12 +74,12 @@ class Warehouse:
             If the text is not one SELECT or EXPLAIN, or names something that is not there.
         """
         con = self._opened.another()
-        with in_words_of_python():
+        with self._opened.explaining():
             return query.run_query(con, arguments.text("text", text), parameters).relation()
 
     def tables(self) -> Tables:
         """List every table with its schema, its number of rows and the first sentence of its description."""
-        with self._opened.another() as con:
+        with self._opened.another() as con, self._opened.explaining():
             return Tables(catalogue.list_tables(con))
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
@@ -92,7 +91,7 @@ class Warehouse:
             If there is no such table; it names similar ones.
         """
         con = self._opened.another()
-        with in_words_of_python():
+        with self._opened.explaining():
             return con.sql(f"from {catalogue.address_of(con, arguments.text('name', name))}")
 
     def describe(self, name: str) -> TableDescription:
@@ -103,7 +102,7 @@ class Warehouse:
         QueryError
             If there is no such table; it names similar ones.
         """
-        with self._opened.another() as con, in_words_of_python():
+        with self._opened.another() as con, self._opened.explaining():
             return with_views(catalogue.describe_table(con, arguments.text("name", name)))
 
     def claims(
@@ -135,7 +134,7 @@ class Warehouse:
         arguments.refuse_other("verdict", verdict, VERDICTS)
         unexpected = arguments.flag("unexpected", unexpected)
         if claim is not None:
-            with self._opened.another() as con, in_words_of_python():
+            with self._opened.another() as con, self._opened.explaining():
                 findings.refuse_unknown_claim(con, arguments.text("claim", claim))
         return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, "whole", claim))
 
@@ -160,7 +159,7 @@ class Warehouse:
         """
         summary = arguments.flag("summary", summary)
         if rule is not None:
-            with self._opened.another() as con, in_words_of_python():
+            with self._opened.another() as con, self._opened.explaining():
                 findings.refuse_unknown_rule(con, arguments.text("rule", rule))
         return self.sql(findings.violations_query(arguments.corpora(corpus), rule, summary, detail="whole"))
 
@@ -179,7 +178,7 @@ class Warehouse:
         InputError
             If the row belongs to no dialogue.
         """
-        with self._opened.another() as con, in_words_of_python():
+        with self._opened.another() as con, self._opened.explaining():
             return with_methods(read_dialogue(con, arguments.text("key", key)), self._examples)
 
     def dialogues(
@@ -235,8 +234,9 @@ class Warehouse:
             keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
         )
         con = self._opened.another()
-        with in_words_of_python():
-            return Dialogues(con, selection.select(con, wanted, self._opened.settings.query_timeout), self._examples)
+        with self._opened.explaining():
+            selected = selection.select(con, wanted, self._opened.settings.query_timeout)
+        return Dialogues(con, selected, self._examples, self._opened.explained)
 
     def search(
         self,
@@ -277,7 +277,7 @@ class Warehouse:
         wanted = arguments.selection_of(
             keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
         )
-        with self._opened.another() as con, in_words_of_python():
+        with self._opened.another() as con, self._opened.explaining():
             timeout = self._opened.settings.query_timeout
             said, most = arguments.text("said", said), arguments.number("most", most)
             found = search.search(con, self._opened.place.paths, said, wanted, most, timeout)
@@ -335,7 +335,7 @@ class Warehouse:
         )
         chosen = form_options(form, OPTIONS[form], options)
         paths, settings = self._opened.current()
-        with in_words_of_python():
+        with self._opened.explaining():
             written = export_published(paths, settings, wanted, chosen, folder, Reporter(quiet=True), force)
         return [replace(one, counts=fixed(one.counts)) for one in written]
 
@@ -395,7 +395,7 @@ class Warehouse:
         )
         kept = None if to is None else arguments.path("to", to)
         with (
-            in_words_of_python(),
+            self._opened.explaining(),
             running.score_published(paths, settings, request, kept) as found,
         ):
             return collected(found)
@@ -445,4 +445,4 @@ class Warehouse:
     def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the examples of dialogues in the form `chat`; options are checked at once."""
         chosen = form_options("chat", OPTIONS["chat"], options)
-        return read_examples(self._opened.database(), self._opened.settings, selected, chosen)
+        return self._opened.explained(read_examples(self._opened.database(), self._opened.settings, selected, chosen))

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import msgspec
 
+from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import CheckError, InputError, causes, first_line
@@ -33,6 +34,8 @@ OF_THE_QUERY = (
 """Errors of a query that no damaged file can cause."""
 
 
+OF_DAMAGE = re.compile(rf"Could not read enough bytes|{re.escape(builds.NAMES)}[^/]+/(?P<file>[^\"']+)")
+"""DuckDB's message about a damaged file; its errors have a class and no other field. It may name a file of Parquet."""
 OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
 """Errors about a missing table or column."""
 
@@ -48,6 +51,8 @@ def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
         return None
     with contextlib.suppress(InputError, OSError):
         build_id, _ = builds.published_build(paths)
+        if (copy := builds.opened_copy(paths, build_id)) is not None:
+            return damage_of_copy(error, copy)
         for file in _damaged(paths, build_id):
             if file.exists() and not os.access(file, os.R_OK, effective_ids=True):
                 return InputError(f"{file}: {os.strerror(errno.EACCES)}")
@@ -59,7 +64,23 @@ def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
     return None
 
 
-def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError | None:
+def damage_of_copy(error: Exception, copy: Path) -> InputError | None:
+    """Name the file of an opened copy that DuckDB cannot read; None if the error is about something else.
+
+    The message of DuckDB decides, because the checksum of the published file is not known.
+    """
+    for cause in causes(error):
+        if isinstance(cause, duckdb.Error):
+            said, found = first_line(cause), OF_DAMAGE.search(str(cause))
+            file = copy / found["file"] if found and found["file"] else copy
+            # an error of the base class is about bytes that DuckDB cannot decode, such as those of a wrong checksum
+            if found or type(cause) is duckdb.Error:
+                said = said.replace(found[0], str(file)) if found and found["file"] else said
+                return InputError(f"{file}: is damaged ({said}); replace it with a copy that is whole")
+    return None
+
+
+def _of_another_version(error: Exception, paths: WarehousePaths) -> QueryError | None:
     """Explain an error about a table or column of this version that the published build lacks."""
     about = next((cause for cause in causes(error) if isinstance(cause, OF_OTHER_TABLES)), None)
     if about is None:
@@ -74,12 +95,18 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> InputError |
         for table, model in descriptions.models().items():
             for column in (entry["name"] for entry in model["columns"]):
                 if (table, column) not in there and (column if table in tables else table.partition(".")[2]) in named:
-                    build = command("build", warehouse=paths.root)
-                    return InputError(
+                    return QueryError(
                         f"build {build_id} was made by another version of dialogue-warehouse and lacks "
-                        f"{table}.{column} ({first_line(about)}); `{build}` builds it again"
+                        f"{table}.{column} ({first_line(about)}); {_advice(paths, build_id)}"
                     )
     return None
+
+
+def _advice(paths: WarehousePaths, build_id: str) -> str:
+    """Return what to do about a build that lacks a table or column."""
+    if (copy := builds.opened_copy(paths, build_id)) is not None:
+        return f"{copy} is a copy: replace it with one of a build by this version"
+    return f"`{command('build', warehouse=paths.root)}` builds it again"
 
 
 def _is_suspicious(error: Exception) -> bool:

@@ -31,7 +31,7 @@ from dialogue_warehouse.paths import (
     temporary_folder,
 )
 from dialogue_warehouse.paths import downloads as downloads_folder
-from dialogue_warehouse.reading import connection, descriptions
+from dialogue_warehouse.reading import connection, damage, descriptions
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, downloads, publication
 
@@ -157,7 +157,10 @@ class Place:
         if database.is_file():
             paths.build_database(build_id).symlink_to(database)
         else:
-            _describe(paths.build_database(build_id), paths.build_tables(build_id))
+            try:
+                _describe(paths.build_database(build_id), paths.build_tables(build_id))
+            except duckdb.Error as error:
+                raise damage.damage_of_copy(error, tables) or error from error
         publication.write_pointer(paths.pointer, build_id)
         return paths.root
 

@@ -221,6 +221,15 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
     return build_id, database
 
 
+def opened_copy(paths: WarehousePaths, build_id: str) -> Path | None:
+    """Return the file, or the folder of Parquet tables, that was opened in place of a warehouse's folder; else None.
+
+    `dialogue_warehouse.reading.places` makes the links to it.
+    """
+    links = (paths.build_database(build_id), paths.build_tables(build_id))
+    return next((link.readlink() for link in links if link.is_symlink()), None)
+
+
 def describe_file(file: Path) -> PublishedFile:
     """Read a whole file and return its size, time and checksum."""
     state = file.stat()

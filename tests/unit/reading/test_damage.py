@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import duckdb
 import msgspec
 import pytest
 
+import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import InputError
@@ -123,6 +125,19 @@ def test_build_of_another_version_is_named(described: WarehousePaths, query: str
     assert reported.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
     assert reported.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
     assert "\n" not in reported
+
+
+def test_copy_of_a_build_of_another_version_is_named(
+    paths: WarehousePaths, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: the advice was to build in a temporary folder, and Python raised DuckDB's own error."""
+    copy = shutil.copy(paths.build_database(BUILD), tmp_path / f"{BUILD}.duckdb")
+    with dw.open(copy) as warehouse, pytest.raises(dw.QueryError) as refused:
+        warehouse.sql("from dim_acts")
+    assert main(["sql", "from dim_acts", "--warehouse", str(copy)]) == 2
+    for said in (str(refused.value), capsys.readouterr().err.strip().removeprefix("error: ")):
+        assert said.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks core.dim_a")
+        assert said.endswith(f"; {copy} is a copy: replace it with one of a build by this version")
 
 
 def test_command_that_needs_a_newer_column_names_the_build(
