@@ -59,9 +59,9 @@ def _parts(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str]
     name = identifier(column)
     ((least, most),) = con.execute(f"select min({name}), max({name}) {rows}").fetchall()
     width = ((most or 0) - (least or 0)) / PARTS or 1
+    part = f"least(floor(({name} - {least or 0}) / {width}), {PARTS - 1})"  # `least` ignores NULL
     query = (
-        f"select least(floor(({name} - {least or 0}) / {width}), {PARTS - 1}) as part, count(*) as row_count\n"
-        f"{rows}\ngroup by all\norder by all"
+        f"select if({name} is null, null, {part}) as part, count(*) as row_count\n{rows}\ngroup by all\norder by all"
     )
     counts = [
         (f"{drawing.number(least + part * width)} to {drawing.number(least + (part + 1) * width)}", [float(count)])

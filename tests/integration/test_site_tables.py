@@ -104,6 +104,8 @@ def test_parts_of_ordered_rows_have_each_row_once(client: TestClient, con: duckd
         ("core.fct_turns", "occurred_at"),
         ("analytics.corpus_profile", "type_token_ratio"),
         ("core.fct_service_results", "entity"),
+        ("analytics.outcome_factors", "level"),
+        ("core.dim_participants", "reward"),
     ],
 )
 def test_values_of_a_column_are_drawn(
@@ -119,6 +121,9 @@ def test_values_of_a_column_are_drawn(
     query = next(link for link in Page(text).links if link.startswith("sql?") and "row_count" in link)
     (drawn,) = urllib.parse.parse_qs(query.partition("?")[2])["query"]
     assert rows(con, f"select sum(row_count) from ({drawn})") == rows(con, f"select count(*) from {table}")
+    name = "part" if " as part," in drawn else "value"
+    valued = rows(con, f"select coalesce(sum(row_count), 0) from ({drawn}) where {name} is not null")
+    assert valued == rows(con, f"select count({column}) from {table}")
     assert "Filled by corpus" in text
 
 
