@@ -128,6 +128,21 @@ def test_values_of_a_column_are_drawn(
 
 
 @pytest.mark.parametrize(
+    ("table", "column", "form"),
+    [
+        ("core.dim_corpora", "is_generated", "true"),
+        ("core.fct_actions", "action_values", r'\["[^\']*"\]'),
+        ("core.fct_service_results", "entity", r'\{"[^\']*"\}'),
+    ],
+)
+def test_values_of_a_chart_are_written_as_in_the_rows(client: TestClient, table: str, column: str, form: str) -> None:
+    """Regression: a chart had Python's words for them, such as True."""
+    text = html.unescape(opened(client, f"/tables?_table={table}&_draw={column}"))
+    assert re.search(f'title="{form}, rows: [\\d,]+"', text)
+    assert not re.search(r"""title="(True|False|\['|\{')""", text)
+
+
+@pytest.mark.parametrize(
     ("table", "column"), [("dim_slots", "slot_definition_key"), ("dim_guidelines", "guideline_key")]
 )
 def test_key_of_a_row_without_a_dialogue_leads_to_the_row(
