@@ -373,6 +373,16 @@ def verdict(selection: Selection) -> str | None:
     return {True: "the shared one", False: "not the shared one", None: None}[selection.is_shared]
 
 
+def by_votes(answers: Iterable[Answer]) -> list[Answer]:
+    """Return the answers with the most votes first; one that could not be voted for has none."""
+    return sorted(answers, key=lambda answer: -(answer.votes or 0))
+
+
+def target_of(candidates: Candidates) -> str:
+    """Return where the target is among the candidates."""
+    return "no target" if candidates.target_position is None else f"the target at {candidates.target_position}"
+
+
 def rewards(dialogue: Dialogue) -> str | None:
     """Return the reward of the dialogue, and those of its people in parentheses; None if there are none."""
     people = [f"{person.speaker}: {person.reward:g}" for person in dialogue.participants if person.reward is not None]

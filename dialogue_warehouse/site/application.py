@@ -333,7 +333,9 @@ class Site:
         """Answer a URL that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
         text = "There is no page at this URL." if status == 404 else "This URL only answers GET."
-        return self.message(request, "No such page", text, status)
+        response = self.message(request, "No such page", text, status)
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
 
 
 def _is_kept(request: Request, tag: str) -> bool:

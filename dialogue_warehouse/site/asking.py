@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from typing import Any
 
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.paths import example_queries
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.site import drawing
 from dialogue_warehouse.site.browsing import LINKS
 from dialogue_warehouse.site.query_process import Answer
@@ -26,6 +28,8 @@ LETTER = 8
 """Room for a letter of a label."""
 TICKS = 6
 """Most steps of a scale."""
+LINE_END = re.compile(r"\r?\n")
+"""The line ends that DuckDB counts; `splitlines` knows more."""
 
 
 def read_columns(con: Connection) -> dict[str, list[str]]:
@@ -85,7 +89,7 @@ def page(query: str, answer: Answer | None, asked: dict[str, str]) -> dict[str, 
 
 def divide_line(query: str, place: tuple[int, str]) -> dict[str, Any] | None:
     """Return the line of the query that an error names, divided at its place."""
-    lines = query.splitlines()
+    lines = LINE_END.split(query)
     number, at = place
     if number > len(lines):
         return None
@@ -110,7 +114,7 @@ def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str,
     named = [across] if across in numbers else _naming(answer, across, others)
     columns = [answer.columns.index(name) for name in named]
     pairs = [
-        (row[columns[0]] if len(columns) == 1 else " · ".join(str(row[one]) for one in columns), float(value))
+        (row[columns[0]] if len(columns) == 1 else " · ".join(text_of(row[one]) for one in columns), float(value))
         for row in answer.rows
         if (value := row[answer.columns.index(up)]) is not None
     ]
@@ -121,7 +125,7 @@ def draw(answer: Answer, numbers: list[str], asked: dict[str, str]) -> dict[str,
     if kind == "bars":
         if min(value for _, value in pairs) < 0:
             return chart | {"drawn": Markup(""), "note": "Bars show no values below zero; lines and points do."}
-        rows = [(str(label), [value]) for label, value in pairs[:MOST_BARS]]
+        rows = [(text_of(label), [value]) for label, value in pairs[:MOST_BARS]]
         chart["drawn"] = drawing.bars(head, [up], rows, words=_number).draw()
         chart["note"] = f"The first {MOST_BARS} rows." if len(pairs) > MOST_BARS else None
         return chart
@@ -167,7 +171,7 @@ def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: 
     if is_number:
         places = sorted((float(label), value, str(label)) for label, value in pairs if label is not None)
     else:
-        places = [(float(index), value, str(label)) for index, (label, value) in enumerate(pairs)]
+        places = [(float(index), value, text_of(label)) for index, (label, value) in enumerate(pairs)]
     xs, ys = [x for x, _, _ in places], [y for _, y, _ in places]
     ticks_up = _ticks(min(0.0, *ys), max(0.0, *ys))
     low, high = ticks_up[0], ticks_up[-1]

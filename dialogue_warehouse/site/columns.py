@@ -8,6 +8,8 @@ from typing import Any
 from dialogue_warehouse.common.database import identifier
 from dialogue_warehouse.reading.catalogue import Filling
 from dialogue_warehouse.reading.connection import Connection
+from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.site import drawing
 
 WHOLE_NUMBERS = ("INTEGER", "BIGINT", "SMALLINT", "TINYINT", "UINTEGER", "UBIGINT")
@@ -59,9 +61,9 @@ def _parts(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str]
     name = identifier(column)
     ((least, most),) = con.execute(f"select min({name}), max({name}) {rows}").fetchall()
     width = ((most or 0) - (least or 0)) / PARTS or 1
+    part = f"least(floor(({name} - {least or 0}) / {width}), {PARTS - 1})"  # `least` ignores NULL
     query = (
-        f"select least(floor(({name} - {least or 0}) / {width}), {PARTS - 1}) as part, count(*) as row_count\n"
-        f"{rows}\ngroup by all\norder by all"
+        f"select if({name} is null, null, {part}) as part, count(*) as row_count\n{rows}\ngroup by all\norder by all"
     )
     counts = [
         (f"{drawing.number(least + part * width)} to {drawing.number(least + (part + 1) * width)}", [float(count)])
@@ -74,6 +76,6 @@ def _parts(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str]
 def _values(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str]:
     name = identifier(column)
     query = f"select {name} as value, count(*) as row_count\n{rows}\ngroup by all\norder by row_count desc, value"
-    counts = con.execute(f"{query}\nlimit {MOST_VALUES + 1}").fetchall()
-    bars = [(str(value), [float(count)]) for value, count in counts if value is not None]
+    counts = run_query(con, f"{query}\nlimit {MOST_VALUES + 1}").rows()
+    bars = [(text_of(value), [float(count)]) for value, count in counts if value is not None]
     return drawing.bars(column, ["rows"], bars[:MOST_VALUES]), query

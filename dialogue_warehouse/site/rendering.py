@@ -115,6 +115,8 @@ def _values(dialogue: dialogue_parts.Dialogue) -> dict[str, Any]:
         "reward": dialogue_parts.rewards(dialogue),
         "words": dialogue_parts.words_of(dialogue),
         "verdict": dialogue_parts.verdict,
+        "by_votes": dialogue_parts.by_votes,
+        "target_of": dialogue_parts.target_of,
     }
 
 

@@ -227,7 +227,7 @@ def _slot(slot: dialogue_parts.StateSlot) -> Text:
 
 
 def _candidates(candidates: dialogue_parts.Candidates) -> Text:
-    text = _plain(f"{len(candidates.candidates):,}, the target at {candidates.target_position}")
+    text = _plain(f"{len(candidates.candidates):,}, {dialogue_parts.target_of(candidates)}")
     for candidate in [one for one in candidates.candidates if one.is_target]:  # JSON and HTML have all of them
         text.append(visible(f": {candidate.text or candidate.candidate_id}"))
     return text
@@ -255,7 +255,7 @@ def _answers(answers: Sequence[dialogue_parts.Answer], mark: dialogue_parts.Mark
     table = Table(box=box.SIMPLE_HEAD)
     for name, justify in (("", "left"), ("votes", "right"), ("", "left"), ("agent", "left"), ("answer", "left")):
         table.add_column(name, justify=justify, overflow="fold")
-    for answer in sorted(answers, key=lambda answer: -(answer.votes or 0)):
+    for answer in dialogue_parts.by_votes(answers):
         is_marked = mark is not None and mark.shown_key in (answer.vote_key, answer.response_key)
         response = Text("", style="dim") if answer.response is None else Text(visible_lines(answer.response))
         chosen = Text("chosen", style="green") if answer.is_selected else ""

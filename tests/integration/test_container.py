@@ -16,7 +16,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from dialogue_warehouse.paths import CLONE
+from dialogue_warehouse.paths import CLONE, example_queries
 from dialogue_warehouse.settings import TELEMETRY_OFF, Settings
 from tests.integration.container import Image, build_image, context_files, instructions, until
 from tests.running import processes_below
@@ -104,6 +104,7 @@ def test_context_has_what_git_has_and_nothing_else() -> None:
             *("pyproject.toml", "README.md", "LICENSE", "deploy"),
             *("dialogue_warehouse", "pipelines", "expectations", "dbt_project"),
         )
+        or name.startswith("warehouse/queries/")
     }
     assert kept <= files
     others = subprocess.run(
@@ -174,7 +175,10 @@ def test_image_runs_as_a_user_who_owns_the_volumes_and_nothing_of_the_code(image
         assert image.run("touch", f"{volume}/mine").returncode == 0
         image.path(f"{volume}/mine").unlink()
     top = {path.name for path in image.path("/opt/dialogue-warehouse").iterdir()}
-    assert not top & {".git", ".venv", "tests", "warehouse", "requirements.lock"}
+    assert not top & {".git", ".venv", "tests", "requirements.lock"}
+    assert [path.name for path in image.path("/opt/dialogue-warehouse/warehouse").iterdir()] == ["queries"]
+    count = "import dialogue_warehouse.paths; print(len(dialogue_warehouse.paths.example_queries()))"
+    assert int(image.run("python", "-c", count).stdout) == len(example_queries())  # the page of SQL lists them
 
 
 def test_image_builds_and_its_health_is_that_of_what_is_published(image: Image) -> None:

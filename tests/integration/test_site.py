@@ -235,6 +235,19 @@ def test_labels_of_a_chart_tell_its_rows_apart(client: TestClient) -> None:
     assert several.count('text-anchor="middle"') == 3
 
 
+def test_reason_why_nothing_is_drawn_is_shown(client: TestClient) -> None:
+    below = asked(client, "select 'x' as name, -1 as n", chart="bars")
+    assert "Bars show no values below zero" in below
+    assert "The column has no values." in asked(client, "select 'x' as name, null::integer as n", chart="lines")
+
+
+def test_query_keeps_its_first_line_end_in_the_field(client: TestClient) -> None:
+    """A browser leaves out a line end at the beginning of a field, so that the place of an error was a line too low."""
+    text = asked(client, "\nselect nowhere")
+    field = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", text, re.DOTALL)[1]
+    assert (field, 'data-line="2"' in text) == ("\nselect nowhere", True)
+
+
 @pytest.mark.parametrize("path", example_queries(), ids=lambda path: path.stem)
 def test_ready_question_is_answered(client: TestClient, path: Path) -> None:
     query = path.read_text(encoding="utf-8")

@@ -112,7 +112,8 @@ def test_no_page_contains_a_script_or_a_style(client: TestClient, name: str) -> 
 
 def test_unknown_address_and_other_methods_are_refused(client: TestClient) -> None:
     assert "There is no page" in opened(client, "/nothing", 404)
-    assert client.post("/sql", data={"query": "select 1"}).status_code == 405
+    posted = client.post("/sql", data={"query": "select 1"})
+    assert (posted.status_code, {*posted.headers["allow"].split(", ")}) == (405, {"GET", "HEAD"})
 
 
 def test_browser_keeps_a_page_until_another_build_is_published(sample_folder: Path, tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def test_parts_of_ordered_rows_have_each_row_once(client: TestClient, con: duckd
         ("core.fct_turns", "occurred_at"),
         ("analytics.corpus_profile", "type_token_ratio"),
         ("core.fct_service_results", "entity"),
+        ("analytics.outcome_factors", "level"),
+        ("core.dim_participants", "reward"),
     ],
 )
 def test_values_of_a_column_are_drawn(
@@ -119,7 +121,25 @@ def test_values_of_a_column_are_drawn(
     query = next(link for link in Page(text).links if link.startswith("sql?") and "row_count" in link)
     (drawn,) = urllib.parse.parse_qs(query.partition("?")[2])["query"]
     assert rows(con, f"select sum(row_count) from ({drawn})") == rows(con, f"select count(*) from {table}")
+    name = "part" if " as part," in drawn else "value"
+    valued = rows(con, f"select coalesce(sum(row_count), 0) from ({drawn}) where {name} is not null")
+    assert valued == rows(con, f"select count({column}) from {table}")
     assert "Filled by corpus" in text
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "form"),
+    [
+        ("core.dim_corpora", "is_generated", "true"),
+        ("core.fct_actions", "action_values", r'\["[^\']*"\]'),
+        ("core.fct_service_results", "entity", r'\{"[^\']*"\}'),
+    ],
+)
+def test_values_of_a_chart_are_written_as_in_the_rows(client: TestClient, table: str, column: str, form: str) -> None:
+    """Regression: a chart had Python's words for them, such as True."""
+    text = html.unescape(opened(client, f"/tables?_table={table}&_draw={column}"))
+    assert re.search(f'title="{form}, rows: [\\d,]+"', text)
+    assert not re.search(r"""title="(True|False|\['|\{')""", text)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,26 @@ def test_column_without_values_is_not_drawn(kind: str, across: str) -> None:
     assert (bool(chart["drawn"]), chart["note"]) == (is_drawn, None if is_drawn else "The column has no values.")
 
 
+@pytest.mark.parametrize("kind", ["bars", "lines", "points"])
+def test_null_is_a_label_as_it_is_in_the_rows(kind: str) -> None:
+    """Regression: the label was None, a word of Python."""
+    for columns, rows in (
+        (["x", "y"], [[None, "1"], ["a", "2"]]),
+        (["x", "z", "y"], [["a", None, "1"], ["a", "b", "2"]]),
+    ):
+        answer = Answer(columns=columns, is_number=[*(name == "y" for name in columns)], rows=rows)
+        drawn = asking.draw(answer, ["y"], {"chart": kind, "across": "x", "up": "y"})["drawn"]
+        assert "NULL" in drawn
+        assert "None" not in drawn
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_of_an_error_is_that_of_duckdb(end: str) -> None:
+    """Regression: a line separator or a form feed inside a text counted as the end of a line."""
+    line = asking.divide_line(f"select '\u2028\x0c',{end}  nope{end}", (2, "nope"))
+    assert line == {"number": 2, "before": "  ", "at": "nope", "after": ""}
+
+
 def test_smallest_numbers_are_drawn() -> None:
     assert labels([["0", "0"], ["5e-324", "5e-324"]]) == (["0"], ["0"])
 

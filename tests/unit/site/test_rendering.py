@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from pathlib import Path
 
 import jinja2
+import msgspec
 import pytest
 
 from dialogue_warehouse.site import rendering
+from tests.unit.dialogues import everything
 
 
 @pytest.fixture
@@ -52,3 +56,20 @@ def test_cached_template_that_is_not_code_is_compiled_again(kept: Path, tmp_path
     file.write_bytes(whole[: len(whole) // 2])
     assert rendered(tmp_path, "{{ a }}", a=3) == "3"
     assert file.read_bytes() == whole
+
+
+def test_answer_without_votes_is_last() -> None:
+    """Regression: the page failed if some answers of a question have votes and others have none."""
+    dialogue = everything("x")
+    answers = tuple(msgspec.structs.replace(dialogue.answers[0], votes=votes) for votes in (None, 2, 3))
+    page = rendering.render_fragment(dataclasses.replace(dialogue, answers=answers))
+    assert re.findall(r'<td class="number">(\d*)</td>', page.partition('class="answers"')[2]) == ["3", "2", ""]
+
+
+def test_candidates_without_a_target_have_none() -> None:
+    """Regression: the page had None, a word of Python."""
+    dialogue = everything("x")
+    turn = next(turn for turn in dialogue.turns if turn.candidates)
+    list_of = msgspec.structs.replace(turn.candidates[0], target_position=None)
+    turn = msgspec.structs.replace(turn, candidates=(list_of,))
+    assert "1 candidates, no target<" in rendering.render_fragment(dataclasses.replace(dialogue, turns=(turn,)))

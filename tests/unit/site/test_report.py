@@ -14,7 +14,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.catalogue import ColumnDescription, Filling
 from dialogue_warehouse.reading.descriptions import Join, Links
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.site import contents, histories, report
+from dialogue_warehouse.site import contents, drawing, histories, report
 from dialogue_warehouse.site.contents import KINDS, Conversations, page_name
 from dialogue_warehouse.site.dictionary import draw_relations
 from tests.unit.dialogues import everything
@@ -203,6 +203,19 @@ def test_absent_corpus_takes_one_line(hostile) -> None:
     assert "none of their files was found: Absent One.</p>" in pages["index.html"]
     assert pages["index.html"].count("Absent One") == 1
     assert "Absent One" not in pages["corpora.html"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_claim_of_an_earlier_build_leads_nowhere(hostile, is_there: bool) -> None:
+    """Regression: expectations and changes of a build with other corpora led to claims that this one does not have."""
+    found = replace(hostile, claims=[CLAIM] if is_there else [])
+    change = {"corpus_id": "a", "kind": "claim", "table_name": "b", "change": "changed", "row_count": 1}
+    builds = report.templates().get_template("builds.html")
+    about = {"builds": [BUILD], "figures": {}, "figure": "", "build": "c", "chart": drawing.bars("Build", [], [])}
+    about["changes"] = [change | {"first_keys": [HOSTILE]}]
+    for page in (report.render(found)["expectations.html"], builds.render(report.shared(found) | about, page="builds")):
+        links = [str(attributes.get("href")) for tag, attributes in Tags(page).found if tag == "a"]
+        assert any(link.startswith("claims.html#") for link in links) == is_there
 
 
 def test_only_web_addresses_become_links(hostile) -> None:
