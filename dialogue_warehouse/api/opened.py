@@ -19,7 +19,6 @@ from dialogue_warehouse.reading.places import Place
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 
-
 Item = TypeVar("Item")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import re
 from collections import defaultdict
@@ -247,6 +248,12 @@ class Reading:
     def __init__(self, con: Connection, paths: WarehousePaths, has_scores: bool = False) -> None:
         self.con, self.kept = con, Kept()
         self._paths, self._has_scores = paths, has_scores
+
+    def on(self, con: Connection) -> Reading:
+        """Return the same contents; the parts that are still missing are read with another connection."""
+        other = copy.copy(self)
+        other.con = con
+        return other
 
     @Part
     def _all_builds(self, con: Connection) -> list[Row]:

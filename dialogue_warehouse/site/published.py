@@ -8,6 +8,7 @@ would keep all that was ever read in memory, so its memory is limited; a page th
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 import threading
 import time
@@ -22,7 +23,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import damage, search
 from dialogue_warehouse.reading.connection import Connection, another, build_of, open_published
 from dialogue_warehouse.reading.query import Patience, StoppedError
-from dialogue_warehouse.settings import Settings, bytes_of
+from dialogue_warehouse.settings import Settings, bytes_of, variable_of
 from dialogue_warehouse.site.contents import Reading
 from dialogue_warehouse.site.kept import Kept
 from dialogue_warehouse.storage import builds
@@ -41,7 +42,7 @@ PAGES_KEPT = 200
 
 
 class BusyError(InputError):
-    """The server has no time for this page now."""
+    """The server has no time, or not enough memory, for this page."""
 
 
 class Build:
@@ -54,20 +55,26 @@ class Build:
         self.kept = Kept(most=PAGES_KEPT)
         self.readers = 0
         self._lock = threading.Lock()
-        self._index: search.Index | None = None
+        self._indexes: list[search.Index] = []
+
+    def on(self, con: Connection) -> Build:
+        """Return the same build, with what is kept for it, read with another connection."""
+        other = copy.copy(self)
+        other.con, other.reading = con, self.reading.on(con)
+        return other
 
     def close(self) -> None:
         """Close the database and the index."""
-        if self._index is not None:
-            self._index.close()
+        for index in self._indexes:
+            index.close()
         self.con.close()
 
     def index(self, cursor: Connection) -> search.Index:
         """Return the search index."""
         with self._lock:
-            if self._index is None:
-                self._index = search.open_index(cursor, self.paths)
-            return self._index
+            if not self._indexes:
+                self._indexes.append(search.open_index(cursor, self.paths))
+            return self._indexes[0]
 
 
 class Published:
@@ -117,7 +124,7 @@ class Published:
                 build.close()
 
     def read(self, make: Callable[[Build, Connection], Read]) -> Read:
-        """Read something from the published build. Raises InputError, and BusyError if that takes too long."""
+        """Read something from the published build. Raises InputError, and BusyError if it takes too much."""
         if not self._turns.acquire(timeout=WAIT):
             raise BusyError("the server is busy; try again in a moment")
         end = time.monotonic() + LIMIT
@@ -130,12 +137,16 @@ class Published:
                     if OUT_OF_MEMORY not in str(error) or self._larger is None:
                         raise
                 with self._with_more_memory(build, end) as con:
-                    return _within(con, end, lambda: make(build, con))
+                    return _within(con, end, lambda: make(build.on(con), con))
         except StoppedError as error:
             raise BusyError(f"this page took more than {LIMIT:g} seconds; add filters, or query with SQL") from error
         except InputError:
             raise
         except Exception as error:
+            if OUT_OF_MEMORY in str(error):
+                limit = variable_of("query_memory_limit")
+                text = f"this page needs more memory than the server may use; add filters, or set a larger {limit}"
+                raise BusyError(text) from error
             raise damage.cause_of(error, self.paths) or error from error
         finally:
             self._turns.release()

@@ -146,18 +146,17 @@ def read_rules(con: Connection) -> list[Row]:
     `corpora` are those of the rule, or those with a case of a rule of all corpora.
     """
     rules = read_rows(con, "select * from quality.violation_rules")
-    cases = read_rows(
+    order = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
+    cases = read_rows(  # unlike a window, `arg_min` holds only the rows that it returns in memory
         con,
         f"""
-        select *
-        from quality.violations
-        qualify
-            row_number() over (
-                partition by rule_id, corpus_id
-                order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
-            ) <= {CASES_SHOWN}
-        order by
-            rule_id, corpus_id, source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
+        select unnest(violation)
+        from (
+            select unnest(arg_min(violations, ({", ".join(order)}), {CASES_SHOWN})) as violation
+            from quality.violations
+            group by rule_id, corpus_id
+        )
+        order by {", ".join(f"violation.{column}" for column in ("rule_id", "corpus_id", *order))}
         """,
     )
     counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")

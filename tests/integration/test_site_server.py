@@ -23,6 +23,7 @@ from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import published
 from dialogue_warehouse.site.application import MENU, WHOLE, Site, application
+from dialogue_warehouse.site.contents import Part, Reading
 from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.published import Build
 from dialogue_warehouse.storage import publication
@@ -177,10 +178,21 @@ def test_page_that_needs_more_memory_is_read_again(sample_folder: Path, monkeypa
     assert len(counts) == 2 and counts[0] == counts[1]
     served.close()
     small = published.Published(WarehousePaths(sample_folder), Settings(memory_limit="20MB"))
-    with pytest.raises(duckdb.OutOfMemoryException):
+    with pytest.raises(published.BusyError, match=r"needs more memory .* larger DIALOGUE_QUERY_MEMORY_LIMIT$"):
         small.read(large)
     assert len(counts) == 3
     small.close()
+
+
+def test_shared_part_that_needs_more_memory_is_read_again(sample_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the second attempt used the connection with less memory again."""
+    large = "select len(list(range)) from range(3000000)"
+    monkeypatch.setattr(published, "ORDINARY", 20 * 10**6)
+    part = Part(lambda _, con: con.execute(large).fetchall()[0][0])
+    monkeypatch.setattr(Reading, "rules", part, raising=False)  # the class itself has no parts
+    served = published.Published(WarehousePaths(sample_folder), Settings(memory_limit="300MB"))
+    assert [served.read(lambda build, _: build.reading.rules) for _ in range(2)] == [3_000_000] * 2
+    served.close()
 
 
 # Starting
