@@ -124,7 +124,7 @@ def _projected(expression: str, kind: inspect.Type) -> str:
         case inspect.Metadata():
             return _projected(expression, kind.type)
         case inspect.ListType():
-            item = f"{expression.rpartition('.')[2].strip(chr(34))}_item"
+            item = identifier(f"{expression.rpartition('.')[2].strip(chr(34))}_item")
             return f"list_transform({expression}, lambda {item}: {_projected(item, kind.item_type)})"
         case inspect.StructType(array_like=True):
             members = ", ".join(f"{identifier(name)} := {item}" for name, item in _array_items(expression, kind))

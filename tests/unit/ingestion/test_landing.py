@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from msgspec import Struct, inspect
+from msgspec import Struct, field, inspect
 from pyarrow import parquet
 
 from dialogue_warehouse.corpora import column_types
@@ -102,6 +102,20 @@ def test_union_of_text_and_array_distinguishes_them(tmp_path: Path) -> None:
     rows = read(tmp_path, land(tmp_path, [{"acts": ["", ["k", "v"], "null"]}, {"acts": []}], entity))
     assert [[act["text"] for act in row["acts"]] for row in rows] == [["", None, "null"], []]
     assert [[act["items"] for act in row["acts"]] for row in rows] == [[None, {"slot": "k", "value": "v"}, None], []]
+
+
+class Spoken(Struct, forbid_unknown_fields=True):
+    """A record whose key is not a name in SQL."""
+
+    pairs: list[Pair] = field(name="user-pairs 1")
+
+
+def test_array_below_a_key_that_is_not_a_name_in_sql_is_read(tmp_path: Path) -> None:
+    """Regression: DuckDB's error about the query was shown as an error of the file."""
+    entity = Entity("items", Spoken, Container.ARRAY, r"train/items\.json", part="train")
+    for extra in ({}, {"unknown": 1}):  # the file is read directly, and split
+        rows = read(tmp_path, land(tmp_path, [{"user-pairs 1": [["k", "v"]]} | extra], entity))
+        assert [row["user-pairs 1"] for row in rows] == [[{"slot": "k", "value": "v"}]]
 
 
 class Mixed(Struct, forbid_unknown_fields=True):
