@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -29,6 +28,7 @@ from great_expectations.data_context.types.base import ProgressBarsConfig
 from great_expectations.expectations.expectation import BatchExpectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 from great_expectations.expectations.metadata_types import FailureSeverity
+from sqlalchemy.sql.compiler import BIND_PARAMS, BIND_PARAMS_ESC
 
 from dialogue_warehouse.common.processes import can_fork, in_turn
 from dialogue_warehouse.corpora.claims import Rows, Severity, exceeds, same_rows
@@ -221,8 +221,12 @@ def _build(key: str, expectation: Expectation) -> Any:
 
 
 def _escape(query: str) -> str:
-    """Escape plain SQL for str.format (braces) and SQLAlchemy's text() (a colon before a name)."""
-    return re.sub(r"(?<![:\w\\]):(?=\w)", r"\\:", query.replace("{", "{{").replace("}", "}}"))
+    """Escape plain SQL for str.format (braces) and SQLAlchemy's text() (a colon before a name, and an escaped colon).
+
+    Only what SQLAlchemy takes for a parameter is escaped: of any other colon it would keep the backslash.
+    """
+    kept = BIND_PARAMS.sub(r"\\\g<0>", BIND_PARAMS_ESC.sub(r"\\\g<0>", query))
+    return kept.replace("{", "{{").replace("}", "}}")
 
 
 def _require_each_once(verb: str, declared: list[str], seen: list[str]) -> None:

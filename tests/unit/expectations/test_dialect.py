@@ -109,6 +109,15 @@ def test_plain_sql_needs_no_escapes(in_worker: Run, database: Path) -> None:
     assert in_worker(_validate, database, suite) == {"sql": (False, '{"unexpected": 10}')}
 
 
+def test_colons_and_backslashes_reach_the_query_as_they_are_written(in_worker: Run, database: Path) -> None:
+    """Regression: SQLAlchemy kept the backslash in front of `:smile:`, and removed that of a regular expression."""
+    texts = (":smile:", " :b:c", "x :y", r"\:y", r"\: ", r"\\:y:", "12:30")
+    written = ", ".join(f"('{text}', {len(text)})" for text in texts)
+    query = f"select text from core.fct_turns, (values {written}) as texts (text, size) where length(text) <> size"
+    suite = Suite("sql", (expect("sql", UNEXPECTED_ROWS, query=query),))
+    assert in_worker(_validate, database, suite) == {"sql": (True, '{"unexpected": 0}')}
+
+
 def test_columns_are_reflected_from_duckdb(in_worker: Run, database: Path) -> None:
     assert in_worker(_reflect, database, "fct_turns", "core") == {
         "turn_key": "VARCHAR",
