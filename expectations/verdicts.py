@@ -234,7 +234,7 @@ def check(claim: Claim, release: Release, measured: Measured | None, tested: Bas
         return ClaimCheck(
             claim.claim_id, claim.corpus_id, None, "source_absent", None, release.judged_on, None, lacking
         )
-    verdict, is_as_recorded, explanation = _judge_part(claim, measured) if lacking else _judge(claim, measured)
+    verdict, is_as_recorded, explanation = _judge_part(claim, measured, lacking) if lacking else _judge(claim, measured)
     if not is_as_recorded and release.has_refused(claim):
         explanation += "; rejected records of its files are not counted"
     if tested.refused:
@@ -273,9 +273,12 @@ def _judge(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]
     return verdict, measured.success, explanation
 
 
-def _judge_part(claim: Claim, measured: Measured) -> tuple[Verdict, bool | None, str]:
-    """Return the same for a part of a release that exceeds the document's number, or has refused records."""
-    excess = "a part of the release already has more than the document says"
+def _judge_part(claim: Claim, measured: Measured, lacking: str) -> tuple[Verdict, bool | None, str]:
+    """Return the same for files that exceed the document's number, or have refused records.
+
+    `lacking` says why they are not the complete release.
+    """
+    excess = f"more than the document says, in files that are not the complete release ({lacking})"
     if claim.recorded is None:
         return "refuted", False, excess
     agrees = "as recorded" if measured.success else "and more than is recorded"

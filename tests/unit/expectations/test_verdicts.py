@@ -185,6 +185,23 @@ def test_part_of_a_release_refutes_a_claim_that_it_exceeds(claim, rows, expected
 
 
 @pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"a.json": "verified"}, "2 of 3 files are missing, such as b.json"),
+        (dict.fromkeys(LISTED, "verified") | {"b.json": "mismatch"}, "b.json does not have the known checksum"),
+        (dict.fromkeys(LISTED, "verified") | {"d.json": "unlisted"}, "d.json is not a file of the release"),
+    ],
+)
+def test_explanation_of_an_excess_says_why_the_files_are_not_the_release(files, reason):
+    """Regression: a changed file and one too many were called a part of the release."""
+    checked = verdicts.check(AT_MOST, Release("toy", files, LISTED), Measured(True, "{}", [[1]]), Basis(20))
+    assert checked.explanation == (
+        f"more than the document says, in files that are not the complete release ({reason}), as recorded: "
+        "Eighteen calls."
+    )
+
+
+@pytest.mark.parametrize(
     ("observed", "is_more"),
     [
         ([["a", 1], ["b", 2]], False),
