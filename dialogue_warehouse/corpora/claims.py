@@ -357,6 +357,9 @@ def _problem_of_count(claim: Entry, measures: list[str]) -> str | None:
         return "a count needs 'sql' and 'expected', and no other measurement"
     if isinstance(claim.expected, str) and claim.expected.isdecimal():
         return f"'expected' is the text '{claim.expected}': write the number without quotes"
+    values = (claim.expected, claim.recorded.value if claim.recorded else None)
+    if claim.is_bound and any(len(rows) > len(set(map(_labels, rows))) for rows in map(_rows, values) if rows):
+        return "'is_bound' needs rows with different texts: a bound is found by the texts of its row"
     return None if str(claim.table) in str(claim.sql) else f"'sql' does not read {claim.table}"
 
 

@@ -127,6 +127,10 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
         ({"table": '"fct_turns"'}, "toy/claims.toml X01: Expected `str` matching regex"),
         ({"document": '"paper.pdf"'}, "toy/claims.toml X01: document 'paper.pdf' is not listed under [documents]"),
         ({"type": None}, "toy/claims.toml X01: needs either 'type' or 'unexpected_rows'"),
+        (
+            NUMBER | {"expected": "[[0, 694], [1, 3]]", "is_bound": "true"},
+            "toy/claims.toml X01: 'is_bound' needs rows with different texts",
+        ),
         ({"table": None}, "toy/claims.toml X01: needs a 'table'"),
         ({"expected": "3"}, "toy/claims.toml X01: 'expected' is only for counts"),
         ({"not_checkable": '"why"'}, "toy/claims.toml X01: is not checkable, but has 'type'"),
