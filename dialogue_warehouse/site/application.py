@@ -332,8 +332,8 @@ class Site:
     def missing(self, request: Request, error: Exception) -> Response:
         """Answer a URL that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        text = "There is no page at this URL." if status == 404 else "This URL only answers GET."
-        response = self.message(request, "No such page", text, status)
+        missing, refused = ("No such page", "There is no page at this URL."), ("Not allowed", "This URL only answers GET.")
+        response = self.message(request, *(missing if status == 404 else refused), status)
         response.headers.update(getattr(error, "headers", None) or {})
         return response
 

@@ -115,6 +115,7 @@ def test_unknown_address_and_other_methods_are_refused(client: TestClient) -> No
     assert "There is no page" in opened(client, "/nothing", 404)
     posted = client.post("/sql", data={"query": "select 1"})
     assert (posted.status_code, {*posted.headers["allow"].split(", ")}) == (405, {"GET", "HEAD"})
+    assert "<h1>Not allowed</h1>" in posted.text
 
 
 def test_browser_keeps_a_page_until_another_build_is_published(sample_folder: Path, tmp_path: Path) -> None:
