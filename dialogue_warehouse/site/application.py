@@ -332,8 +332,10 @@ class Site:
     def missing(self, request: Request, error: Exception) -> Response:
         """Answer a URL that has no page."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        missing, refused = ("No such page", "There is no page at this URL."), ("Not allowed", "This URL only answers GET.")
-        response = self.message(request, *(missing if status == 404 else refused), status)
+        heading, text = "Not allowed", "This URL only answers GET."
+        if status == 404:
+            heading, text = "No such page", "There is no page at this URL."
+        response = self.message(request, heading, text, status)
         response.headers.update(getattr(error, "headers", None) or {})
         return response
 
