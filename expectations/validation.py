@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -28,7 +29,6 @@ from great_expectations.data_context.types.base import ProgressBarsConfig
 from great_expectations.expectations.expectation import BatchExpectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 from great_expectations.expectations.metadata_types import FailureSeverity
-from sqlalchemy.sql.compiler import BIND_PARAMS, BIND_PARAMS_ESC
 
 from dialogue_warehouse.common.processes import can_fork, in_turn
 from dialogue_warehouse.corpora.claims import Rows, Severity, exceeds, same_rows
@@ -220,12 +220,18 @@ def _build(key: str, expectation: Expectation) -> Any:
         raise ValidationError(f"{key}: cannot be built: {in_one_line(error, MESSAGE_LENGTH)}") from error
 
 
+PARAMETER = re.compile(r"(?<![:\w\\]):\w+(?![:\w])")
+"""Text that SQLAlchemy's text() takes for a parameter."""
+ESCAPED_COLON = re.compile(r"\\:\w*(?![:\w])")
+"""Text of which it removes the backslash."""
+
+
 def _escape(query: str) -> str:
     """Escape plain SQL for str.format (braces) and SQLAlchemy's text() (a colon before a name, and an escaped colon).
 
     Only what SQLAlchemy takes for a parameter is escaped: of any other colon it would keep the backslash.
     """
-    kept = BIND_PARAMS.sub(r"\\\g<0>", BIND_PARAMS_ESC.sub(r"\\\g<0>", query))
+    kept = PARAMETER.sub(r"\\\g<0>", ESCAPED_COLON.sub(r"\\\g<0>", query))
     return kept.replace("{", "{{").replace("}", "}}")
 
 

@@ -70,13 +70,14 @@ def damage_of_copy(error: Exception, copy: Path) -> InputError | None:
     The message of DuckDB decides, because the checksum of the published file is not known.
     """
     for cause in causes(error):
-        if isinstance(cause, duckdb.Error):
-            said, found = first_line(cause), OF_DAMAGE.search(str(cause))
-            file = copy / found["file"] if found and found["file"] else copy
-            # an error of the base class is about bytes that DuckDB cannot decode, such as those of a wrong checksum
-            if found or type(cause) is duckdb.Error:
-                said = said.replace(found[0], str(file)) if found and found["file"] else said
-                return InputError(f"{file}: is damaged ({said}); replace it with a copy that is whole")
+        found = OF_DAMAGE.search(str(cause))
+        # an error of the base class is about bytes that DuckDB cannot decode, such as those of a wrong checksum
+        if isinstance(cause, duckdb.Error) and (found or type(cause) is duckdb.Error):
+            file, said = copy, first_line(cause)
+            if found and found["file"]:
+                file = copy / found["file"]
+                said = said.replace(found[0], str(file))
+            return InputError(f"{file}: is damaged ({said}); replace it with a copy that is whole")
     return None
 
 

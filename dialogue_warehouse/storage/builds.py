@@ -222,11 +222,11 @@ def published_build(paths: WarehousePaths) -> tuple[str, Path]:
 
 
 def opened_copy(paths: WarehousePaths, build_id: str) -> Path | None:
-    """Return the file, or the folder of Parquet tables, that was opened in place of a warehouse's folder; else None.
+    """Return the folder of Parquet tables, or the file, that was opened in place of a warehouse's folder; else None.
 
     `dialogue_warehouse.reading.places` makes the links to it.
     """
-    links = (paths.build_database(build_id), paths.build_tables(build_id))
+    links = (paths.build_tables(build_id), paths.build_database(build_id))
     return next((link.readlink() for link in links if link.is_symlink()), None)
 
 

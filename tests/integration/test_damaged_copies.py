@@ -11,8 +11,10 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import main
+from dialogue_warehouse.paths import tables_beside
 from dialogue_warehouse.settings import Settings
 from pipelines.building import parquet_tables
+from tests.unit.published import BUILD
 from tests.unit.reading.test_damage import BLOCK, HEADERS
 
 TEXTS = "select md5(string_agg(utterance)) from core.fct_turns"
@@ -80,6 +82,18 @@ def test_damaged_parquet_is_named(copied_tables: Path, capsys: pytest.CaptureFix
     ):
         file.write_bytes(data)
         refuse_to_read(copied_tables, named, capsys)
+
+
+def test_damaged_parquet_beside_its_database_is_named(
+    sample_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = tmp_path / f"{BUILD}.duckdb"
+    parquet_tables.write(sample_warehouse, database, Settings())
+    file = next(tables_beside(database).glob("core/fct_turns/corpus_id=abcd/*.parquet"))
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :])
+    refuse_to_read(database, file, capsys)
 
 
 def test_truncated_parquet_is_named_when_it_is_opened(copied_tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
