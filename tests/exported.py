@@ -20,6 +20,9 @@ KEYS = {
     "tool": {"role", "content", "tool_call_id", "name"},
 }
 
+CAUSED_BY_DATA = re.compile(r"an unknown tool|is required$|is not a parameter$|is not one of")
+"""Problems of a call that its tool does not declare so: the release has such calls."""
+
 PART = re.compile(r"-\d{5}-of-\d{5}(?=\.)")
 """The number of a part of a split, in the name of its file."""
 

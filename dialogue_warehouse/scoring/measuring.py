@@ -151,7 +151,10 @@ class Measuring:
     def _compare_texts(self) -> None:
         """Make `similarities` of the pairs of texts that the corpus compares, each once."""
         self.con.execute(f"create or replace temp table similarities ({SIMILARITIES})")
-        pairs = self.rows(f"select distinct gold, predicted from {PAIRS} order by gold, predicted")
+        pairs = self.rows(
+            f"select distinct gold, predicted from {PAIRS}"
+            " where gold is not null and predicted is not null order by gold, predicted"
+        )
         computed = [(gold, predicted, *similarities(gold, predicted)) for gold, predicted in pairs]
         columns = list(zip(*computed, strict=True)) or [()] * 4
         self.con.execute(

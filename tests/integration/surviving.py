@@ -15,16 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import msgspec
 from rich.console import Console
 from starlette.testclient import TestClient
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.scores import PredictionForm, load_scoring, scored_corpora
 from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.lineage import tracing, verifying
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection, dialogue_parts, dialogues
 from dialogue_warehouse.reading.findings import KEYED_TABLES
 from dialogue_warehouse.releases import finding
+from dialogue_warehouse.scoring.running import Request, score_published
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import rendering
 from dialogue_warehouse.site.application import MENU, application
@@ -32,8 +35,11 @@ from dialogue_warehouse.terminal.dialogue_text import print_dialogue
 from pipelines.building import dbt, failures
 from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
+from tests import exported
 from tests.conftest import run_command
 from tests.integration.random_releases import Drawn, write
+from tests.integration.test_score import gold_of
+from tests.integration.test_score import write as write_records
 
 SHOWN, PRINTED, TRACED = 120, 5, 2
 """Number of dialogues per corpus shown as pages, number printed, and number of keys traced per table."""
@@ -137,12 +143,64 @@ def browse(place: Place) -> str | None:
     return None
 
 
+def export(place: Place) -> str | None:
+    """Write the training data in each form, and read the messages back."""
+    options = {"chat": ("--profile", "alternating", "--instructions"), "huggingface": (), "preference": ()}
+    for form in options:
+        to = place.root / form
+        command = ("export", "--form", form, "--to", to, "--force", "--quiet", "--warehouse", place.warehouse)
+        completed = run_command(*command, *options[form])
+        if completed.returncode:
+            return completed.stderr.strip()
+        if form == "preference":
+            continue
+        for example in itertools.chain.from_iterable(exported.read(to).values()):
+            problems = exported.problems(example, is_alternating=form == "chat")
+            if others := [problem for problem in problems if not exported.CAUSED_BY_DATA.search(problem)]:
+                return f"{form}, {example['id']}: {others}"
+    return None
+
+
+def score(place: Place) -> str | None:
+    """Score gold as predictions, without the records that no prediction can be, for each split and form."""
+    paths, settings = WarehousePaths(place.warehouse), Settings(warehouse=place.warehouse)
+    with connection.open_published(paths, settings=settings) as con:
+        splits = con.execute("select distinct corpus_id, coalesce(split, 'none') from core.dim_dialogues").fetchall()
+    for scoring in map(load_scoring, scored_corpora()):
+        corpus_id, has_split = scoring.corpus.corpus_id, scoring.declaration.has_split
+        found = sorted(split for of, split in splits if of == corpus_id)
+        for split, form in itertools.product(found if has_split else [None], scoring.forms):
+            records = [
+                one for one in gold_of(place.warehouse, corpus_id, form.name, split=split) if is_valid(form, one)
+            ]
+            request = Request(corpus_id, write_records(place.root / f"gold{form.suffix}", records), split)
+            try:
+                with score_published(paths, settings, request):
+                    pass
+            except InputError:  # the official script refuses such predictions
+                continue
+            except Exception as error:
+                return f"{corpus_id}, {split}, {form.name}: {error!r}"
+    return None
+
+
+def is_valid(form: PredictionForm, record: str) -> bool:
+    """Return whether a prediction may have these values."""
+    try:
+        msgspec.json.decode(record, type=form.record)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
 STEPS: dict[str, Callable[[Place], str | None]] = {
     "build": build,
     "report": report,
     "show": show,
     "trace": trace,
     "dashboard": browse,
+    "export": export,
+    "score": score,
 }
 
 
