@@ -136,7 +136,7 @@ slot_groups as (
         slot_group,
         list(slot order by position) as slots
     from dim_slots
-    where corpus_id = 'abcd' and slot_group <> 'enumerable'
+    where corpus_id = 'abcd' and not is_categorical
     group by slot_group
 ),
 
@@ -169,7 +169,7 @@ select
                 (
                     select map_from_entries(list({'k': slot, 'v': possible_values}))
                     from dim_slots
-                    where corpus_id = 'abcd' and slot_group = 'enumerable'
+                    where corpus_id = 'abcd' and is_categorical
                 ),
                 map {}
             ),

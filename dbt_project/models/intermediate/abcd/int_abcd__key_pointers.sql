@@ -20,8 +20,8 @@ slots as (
         source_file_id,
         0 as record_index,
         '' as record_pointer,
-        case slot_group
-            when 'enumerable' then '/values/enumerable/' || {{ pointer_token('slot') }}
+        case
+            when possible_values is not null then '/values/enumerable/' || {{ pointer_token('slot') }}
             else '/values/non_enumerable/' || {{ pointer_token('slot_group') }} || '/' || cast(position as string)
         end as json_pointer
     from {{ ref('stg_abcd__slots') }}

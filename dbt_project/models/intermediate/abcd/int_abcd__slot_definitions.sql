@@ -8,7 +8,7 @@ select
     slot,
     slot_group,
     position,
-    slot_group = 'enumerable' as is_categorical,
+    possible_values is not null as is_categorical,
     possible_values
 from {{ ref('stg_abcd__slots') }}
 where slot is not null

@@ -110,6 +110,7 @@ forgotten_value as (
         informed.corpus_id = 'sgd'
         and informed.role = 'user'
         and informed.act = 'INFORM'
+        and informed.slot_name is not null
         and states.slot_key is null
 ),
 
@@ -219,7 +220,7 @@ requests as (
         service,
         slot_name
     from {{ ref('fct_actions') }}
-    where corpus_id = 'sgd' and role = 'user' and act = 'REQUEST'
+    where corpus_id = 'sgd' and role = 'user' and act = 'REQUEST' and slot_name is not null
 ),
 
 -- Early versions have no acts of the user.

@@ -279,6 +279,8 @@ overlapping_spans as (
             and spans.span_index > others.span_index
             and spans.start_char < others.end_char
             and spans.end_char > others.start_char
+            and spans.start_char < spans.end_char
+            and others.start_char < others.end_char
     where
         spans.annotation_type = 'span'
         and others.annotation_type = 'span'

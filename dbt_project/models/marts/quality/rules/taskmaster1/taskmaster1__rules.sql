@@ -55,7 +55,9 @@ long_run as (
         dialogue_key || '/' || cast(fifth_last_turn as string) as other_key,
         'sixth turn in a row by ' || source_speaker as detail
     from own_turns
-    where fifth_last_turn = turn_index - 5 and coalesce(sixth_last_turn, -1) <> turn_index - 6
+    where
+        fifth_last_turn = turn_index - 5
+        and (sixth_last_turn is null or sixth_last_turn <> turn_index - 6)
 ),
 
 -- A slot that is listed both as required and as optional.
