@@ -117,6 +117,7 @@ offered as (
         actions.corpus_id = 'sgd'
         and actions.role = 'system'
         and actions.act in ('OFFER', 'INFORM')
+        and actions.slot_name is not null
         and spoken.canonical_value is not null
 ),
 
