@@ -155,10 +155,16 @@ def post_json(url: str, content: dict[str, Any], seconds: float, most_seconds: f
 
 
 def _followed(url: str, location: str) -> str:
-    """Return the target of a redirect. Raises UnavailableError for one that is not followed."""
+    """Return the target of a redirect. Raises UnavailableError for one that is not followed.
+
+    As in libcurl, the same server gets the user and the password of the URL again, and another one does not.
+    """
     try:
         target = urllib.parse.urljoin(url, location)
-        scheme = urllib.parse.urlsplit(target).scheme
+        before, after = urllib.parse.urlsplit(url), urllib.parse.urlsplit(target)
+        scheme = after.scheme
+        if (scheme, after.netloc) == (before.scheme, before.netloc.rpartition("@")[2]):
+            target = after._replace(netloc=before.netloc).geturl()
         if not target.isprintable():
             raise ValueError(target)
     except ValueError:
