@@ -216,7 +216,8 @@ def _head(answer: Answer, url: str, offset: int) -> Head:
         etag=etag if re.fullmatch(r'"[!#-~]{1,200}"', etag) else None,
         total=int(total) if total.isdecimal() else None,
     )
-    return Head(start, version, version.total is not None or is_chunked, headers.get("content-encoding"))
+    encoding = headers.get("content-encoding", "").lower().removeprefix("x-")
+    return Head(start, version, version.total is not None or is_chunked, encoding or None)
 
 
 def _has_body(answer: Answer, offset: int) -> bool:
