@@ -112,7 +112,7 @@ def test_name_of_another_folder_is_rejected(name: str) -> None:
 @pytest.mark.parametrize("variable", ["DIALOGUE_ONLY", "DIALOGUE_REFRESH"])
 def test_variable_with_an_unknown_corpus_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "sgd, nope")
-    with pytest.raises(registry.CorpusError, match=f"^{variable}: nope: no such corpus; there are "):
+    with pytest.raises(registry.CorpusError, match=rf"^{variable}: nope: no such corpus; there are "):
         registry.load_corpora(("sgd", "nope"))
-    with pytest.raises(registry.CorpusError, match="^other: no such corpus; there are "):
+    with pytest.raises(registry.CorpusError, match=r"^other: no such corpus; there are "):
         registry.load_corpora(("other",))
