@@ -21,7 +21,7 @@ from dialogue_warehouse import corpora
 from dialogue_warehouse.corpora.forms import Form
 from dialogue_warehouse.corpora.release import GOAL_KINDS, Corpus, SourceFile
 from dialogue_warehouse.errors import InputError, first_line
-from dialogue_warehouse.settings import is_mirror
+from dialogue_warehouse.settings import is_mirror, read_variable, variable_of
 
 REQUIRED_FILES = ("source.toml", "schema.py", "claims.toml", "simulate.py", "restore.sql")
 """The files that the folder of each corpus has."""
@@ -51,7 +51,9 @@ def load_corpus(corpus_id: str) -> Corpus:
     """Read the folder of a corpus. Raises CorpusError when a file or a fact is missing."""
     folder = corpus_folder(corpus_id)
     if not corpus_id.isidentifier() or not folder.is_dir():  # a path could lead to another folder
-        raise CorpusError(f"{corpus_id or repr(corpus_id)}: no such corpus; there are {', '.join(corpus_ids())}")
+        variables = [f"{variable_of(name)}: " for name in ("only", "refresh") if corpus_id in read_variable(name)]
+        name = f"{''.join(variables[:1])}{corpus_id or repr(corpus_id)}"
+        raise CorpusError(f"{name}: no such corpus; there are {', '.join(corpus_ids())}")
     lacking = problems(folder)
     if lacking:
         raise CorpusError("; ".join(lacking))

@@ -26,11 +26,13 @@ import msgspec
 
 from dialogue_warehouse.common.database import GLOB_CHARACTERS, connect, literal
 from dialogue_warehouse.common.files import read_regular, replacing, write_atomically
+from dialogue_warehouse.common.text import is_unicode
 from dialogue_warehouse.corpora import column_types
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.errors import first_line
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.releases.records import LandingError, read_settled, state_of
+from dialogue_warehouse.releases.source_tree import printable
 from dialogue_warehouse.releases.unpacking import sha256_of, unpack, verification_of
 from dialogue_warehouse.settings import RELEASE_FORM, Settings
 from dialogue_warehouse.storage.landed import Landed, refuse_unknown
@@ -119,6 +121,8 @@ def land_file(task: LandingTask) -> Landed:
 
 def _land_file(task: LandingTask) -> Landed:
     corpus, entity, form = task.corpus, task.entity, task.form
+    if not is_unicode(str(task.file)):
+        raise LandingError(f"{printable(task.source_file_id)}: its name is not UTF-8: rename the file")
     data, file_state = read_settled(task.source_file_id, task.file)
     sha256 = sha256_of(data)
     verification = verification_of(corpus, task.source, task.path, task.found_as, data, sha256)

@@ -155,10 +155,16 @@ def post_json(url: str, content: dict[str, Any], seconds: float, most_seconds: f
 
 
 def _followed(url: str, location: str) -> str:
-    """Return the target of a redirect. Raises UnavailableError for one that is not followed."""
+    """Return the target of a redirect. Raises UnavailableError for one that is not followed.
+
+    As in libcurl, the same server gets the user and the password of the URL again, and another one does not.
+    """
     try:
         target = urllib.parse.urljoin(url, location)
-        scheme = urllib.parse.urlsplit(target).scheme
+        before, after = urllib.parse.urlsplit(url), urllib.parse.urlsplit(target)
+        scheme = after.scheme
+        if (scheme, after.netloc) == (before.scheme, before.netloc.rpartition("@")[2]):
+            target = after._replace(netloc=before.netloc).geturl()
         if not target.isprintable():
             raise ValueError(target)
     except ValueError:
@@ -210,7 +216,8 @@ def _head(answer: Answer, url: str, offset: int) -> Head:
         etag=etag if re.fullmatch(r'"[!#-~]{1,200}"', etag) else None,
         total=int(total) if total.isdecimal() else None,
     )
-    return Head(start, version, version.total is not None or is_chunked, headers.get("content-encoding"))
+    encoding = headers.get("content-encoding", "").lower().removeprefix("x-")
+    return Head(start, version, version.total is not None or is_chunked, encoding or None)
 
 
 def _has_body(answer: Answer, offset: int) -> bool:

@@ -237,4 +237,4 @@ def test_unknown_corpus_is_rejected(command: str, sample_folder: Path, tmp_path:
     source = () if command not in ("status", "build") else ("--source", folder / "sample")
     refused = run_command(command, *source, "--warehouse", folder, DIALOGUE_ONLY="sgd,missing")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: missing: no such corpus; there are ")
+    assert refused.stderr.startswith("error: DIALOGUE_ONLY: missing: no such corpus; there are ")

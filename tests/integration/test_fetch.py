@@ -195,14 +195,15 @@ def test_gzip_file_stays_compressed_with_any_content_encoding(web, tmp_path):
     assert fetched(tmp_path, file) == packed
 
 
-def test_unrequested_gzip_encoding_is_decoded(web, tmp_path):
+@pytest.mark.parametrize("named", ["gzip", "GZIP", "x-gzip"])
+def test_unrequested_gzip_encoding_is_decoded(web, tmp_path, named):
     file = listed(web, "a")
     packed = gzip.compress(CONTENT, mtime=0)
     encodings = []
 
     def pack(handler: Handler, _content: bytes) -> None:
         encodings.append(handler.headers["Accept-Encoding"])
-        handler.answer(200, packed, Content_Encoding="gzip")
+        handler.answer(200, packed, Content_Encoding=named)
 
     web.faults["/a"] = [pack]
     assert fetched(tmp_path, file) == CONTENT

@@ -132,6 +132,21 @@ def test_redirect_is_followed(web, tmp_path):
     assert fetched(tmp_path, file) == CONTENT
 
 
+@pytest.mark.parametrize(("host", "expected"), [("127.0.0.1", "Basic dXNlcjpzZWNyZXQ="), ("localhost", None)])
+def test_redirect_gets_the_password_of_the_url_only_on_the_same_server(web, tmp_path, host, expected):
+    sent = []
+
+    def give(handler: Handler, content: bytes) -> None:
+        sent.append(handler.headers["Authorization"])
+        handler.give(content)
+
+    file = listed(web, "a")
+    web.files["/b"] = CONTENT
+    web.faults |= {"/a": [redirect(web.url.replace("127.0.0.1", host) + "/b")], "/b": [give]}
+    assert fetched(tmp_path, replace(file, url=file.url.replace("//", "//user:secret@"))) == CONTENT
+    assert sent == [expected]
+
+
 def test_endless_redirects_are_not_followed(web, tmp_path):
     file = listed(web, "a")
     web.faults["/a"] = [redirect("/a")] * 50

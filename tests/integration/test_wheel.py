@@ -257,9 +257,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_released_warehouse_is_opened_by_its_url(light: Path, sample_folder: Path, tmp_path: Path) -> None:
     """The commands of the release page make the folder; the installed wheel reads it without the warehouse."""
     (tmp_path / "warehouse").symlink_to(sample_folder)
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release/dialogues.duckdb").write_text("of an earlier release")
+    (tmp_path / "earlier").hardlink_to(tmp_path / "release/dialogues.duckdb")
     run(
         "bash", "-e", "-c", f"PATH={Path(sys.executable).parent}:$PATH\n{blocks_of_the_release_page()[1]}", cwd=tmp_path
     )
+    assert (tmp_path / "earlier").read_text() == "of an earlier release"  # it is read-only, so it must not be opened
     assert json.loads((tmp_path / "release/dialogues.manifest.json").read_text())["build_id"]
     handler = functools.partial(Quiet, directory=tmp_path / "release")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

@@ -18,6 +18,7 @@ from dialogue_warehouse.reading import descriptions
 from dialogue_warehouse.settings import Settings
 from tests import readme, settings_page
 
+CODE = ("dialogue_warehouse", "pipelines", "expectations")
 README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 
@@ -113,6 +114,15 @@ def test_page_of_settings_agrees_with_the_settings() -> None:
     assert settings_page.rewrite(page.replace(f"{line}\n", "")) == page
     with pytest.raises(ValueError, match="has no part between"):
         settings_page.rewrite(page.replace(settings_page.END, ""))
+
+
+def test_page_of_settings_names_every_other_variable_that_a_command_reads() -> None:
+    """DAGSTER_HOME is for Dagster's own commands, and the command itself sets PYTHONUTF8."""
+    texts = [path.read_text(encoding="utf-8") for folder in CODE for path in (CLONE / folder).rglob("*.py")]
+    read = {name for text in texts for name in re.findall(r'\benviron\.(?:get|setdefault)\("(\w+)"', text)}
+    page = settings_page.PAGE.read_text(encoding="utf-8")
+    assert "XDG_STATE_HOME" in read
+    assert {name for name in read if f"`{name}`" not in page} == {"DAGSTER_HOME", "PYTHONUTF8"}
 
 
 def test_every_setting_is_in_one_group_with_a_description() -> None:

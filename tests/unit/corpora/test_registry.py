@@ -107,3 +107,12 @@ def test_name_of_another_folder_is_rejected(name: str) -> None:
     named = re.escape(name or repr(name))
     with pytest.raises(registry.CorpusError, match=rf"^{named}: no such corpus; there are [^\n]*sgd"):
         registry.load_corpus(name)
+
+
+@pytest.mark.parametrize("variable", ["DIALOGUE_ONLY", "DIALOGUE_REFRESH"])
+def test_variable_with_an_unknown_corpus_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "sgd, nope")
+    with pytest.raises(registry.CorpusError, match=rf"^{variable}: nope: no such corpus; there are "):
+        registry.load_corpora(("sgd", "nope"))
+    with pytest.raises(registry.CorpusError, match=r"^other: no such corpus; there are "):
+        registry.load_corpora(("other",))

@@ -6,6 +6,7 @@ import ast
 import gzip
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -76,6 +77,18 @@ def test_array_lands_typed_and_in_order(tmp_path: Path) -> None:
     }
     assert list(rows[1]["scores"]) == ["b", "a"]
     assert landed.record_count == 2000
+
+
+def test_name_that_is_not_utf_8_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Regression: DuckDB's `std::bad_cast` was shown as an internal error."""
+    entity = Entity("items", Acts, Container.ARRAY, r"train/.+\.json", part="train")
+    task = LandingTask(
+        make_corpus(tmp_path, entity), entity, tmp_path, os.fsdecode(b"train/caf\xe9.json"), tmp_path / "raw"
+    )
+    task.file.parent.mkdir()
+    task.file.write_bytes(b"[]")
+    with pytest.raises(LandingError, match=r"^\w+/train/caf\\udce9\.json: its name is not UTF-8: rename the file$"):
+        land_file(task)
 
 
 def test_union_of_text_and_object_distinguishes_them(tmp_path: Path) -> None:
