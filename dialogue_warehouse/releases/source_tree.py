@@ -197,7 +197,10 @@ DECORATIONS = {
 SUFFIXES_OF_KINDS = {
     PARTIAL: (UNFINISHED, ASIDE, ".partial", ".crdownload", ".filepart", ".aria2", ".incomplete"),
     COPY: ("~", ".bak", ".backup", ".orig", ".swp", ".swo"),
-    ARCHIVE: (".zip", ".tar", ".tgz", ".tar.gz", ".7z", ".rar", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".z"),
+    ARCHIVE: (
+        *(".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".txz", ".tzst", ".7z", ".rar"),
+        *(".bz2", ".xz", ".zst", ".lz4", ".lzma", ".z"),
+    ),
     PARQUET: (".parquet",),
     FORMAT: (
         *(f"{suffix}{packed}" for suffix in (".jsonl", ".ndjson", ".jl", ".csv", ".tsv") for packed in ("", ".gz")),
