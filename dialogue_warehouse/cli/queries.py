@@ -131,8 +131,9 @@ def _page(text: str) -> None:
 
 @cli.command()
 @verbose_option("Show the descriptions whole.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array, with an object for each table.")
 @place_option
-def tables(verbose: bool, **options: Any) -> None:
+def tables(verbose: bool, as_json: bool, **options: Any) -> None:
     """List the tables of the published warehouse.
 
     The landed tables, which `sql --raw` adds, are listed too.
@@ -142,7 +143,11 @@ def tables(verbose: bool, **options: Any) -> None:
 
     settings = Settings.from_environment(**options)
     with connection.open_with_landed(warehouse_paths(settings), settings) as con:
-        results.print_tables(catalogue.list_tables(con), is_whole=verbose)
+        found = catalogue.list_tables(con)
+    if as_json:
+        click.echo(results.as_json(found))
+    else:
+        results.print_tables(found, is_whole=verbose)
 
 
 @cli.command()

@@ -65,9 +65,9 @@ def print_description(description: TableDescription, console: Console | None = N
     console.print(grid)
 
 
-def as_json(description: TableDescription) -> str:
-    """Return the description as one JSON object with all fields."""
-    return visible_json(msgspec.json.format(msgspec.json.encode(description)).decode())
+def as_json(described: TableDescription | list[TableSummary]) -> str:
+    """Return a description as one JSON object with all fields, or a list of tables as an array of such objects."""
+    return visible_json(msgspec.json.format(msgspec.json.encode(described)).decode())
 
 
 def _filled(filling: Filling) -> str:

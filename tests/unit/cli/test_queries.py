@@ -208,6 +208,11 @@ def test_time_limit_has_a_default_and_is_reported(con):
     assert 0 < Settings.query_timeout < 3600
 
 
+def test_tables_are_listed_as_json(paths, capsys):
+    assert main(["tables", "--json", "--warehouse", str(paths.root)]) == 0
+    assert {(table["schema"], table["rows"]) for table in json.loads(capsys.readouterr().out)} >= {("core", 3)}
+
+
 # What reaches a terminal
 
 

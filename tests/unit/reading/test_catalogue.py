@@ -88,6 +88,15 @@ def test_description_as_json_has_every_field(con):
     assert empty["columns"][0]["filling"] is None
 
 
+def test_list_of_tables_as_json_has_every_field(con):
+    assert json.loads(results.as_json(catalogue.list_tables(con)))[1] == {
+        "schema": "core",
+        "table": "fct_turns",
+        "rows": 3,
+        "summary": "One row per turn, e.g. an utterance.",
+    }
+
+
 def test_links_are_those_of_existing_tables(con):
     """Only declared keys and joins count: this build has neither the columns nor the other tables."""
     assert catalogue.describe_table(con, "fct_turns").links == Links((), (), ("core.fct_frames",))
