@@ -36,8 +36,8 @@ OF_A_PARSE = ("created_at", "build_path", "compiled_path", "compiled", "compiled
 NO_VACUUM = 0
 """Open a copy without vacuum, so that reused tables are not rewritten: that made the file of scale 1 an eighth
 larger."""
-ABOUT_THE_BUILT = frozenset({"cli", "lineage", "reading", "site", "terminal"})
-"""The folders of `dialogue_warehouse` that read, show or compare built tables; they change no row of a model."""
+ABOUT_THE_BUILT = frozenset({"api", "cli", "exporting", "lineage", "reading", "scoring", "site", "terminal"})
+"""The folders of `dialogue_warehouse` whose code only uses built tables; it changes no row of a model."""
 AUDIT = "audit"
 """The tag of the models that load what the audit wrote; every build makes these."""
 

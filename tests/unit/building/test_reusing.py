@@ -159,6 +159,9 @@ def test_full_build_reuses_nothing(
     ("place", "is_read"),
     [
         ("dialogue_warehouse/site/application.py", False),
+        ("dialogue_warehouse/api/warehouse.py", False),
+        ("dialogue_warehouse/exporting/chat.py", False),
+        ("dialogue_warehouse/scoring/measuring.py", False),
         ("dialogue_warehouse/site/report.py", False),
         ("dialogue_warehouse/terminal/printing.py", False),
         ("dialogue_warehouse/site/drawing.py", False),
