@@ -27,6 +27,7 @@ from msgspec import inspect
 
 from dialogue_warehouse.corpora.column_types import type_of
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
+from dialogue_warehouse.corpora.scores import PredictionForm
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.unpacking import unpack
 from tests.conftest import CLONE
@@ -362,10 +363,10 @@ class Drawing:
         return self.chance.random() < 0.5 if self.chance.random() < self.rate else otherwise
 
 
-def is_taken(entity: Entity, text: bytes) -> bool:
-    """Return whether the schema accepts a record."""
+def is_taken(of: Entity | PredictionForm, text: bytes | str) -> bool:
+    """Return whether the schema accepts a record of an entity, or of a form of predictions."""
     try:
-        msgspec.json.decode(text, type=entity.record)
+        msgspec.json.decode(text, type=of.record)
     except msgspec.DecodeError:
         return False
     return True

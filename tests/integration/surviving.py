@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import msgspec
 from rich.console import Console
 from starlette.testclient import TestClient
 
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.corpora.scores import PredictionForm, load_scoring, scored_corpora
+from dialogue_warehouse.corpora.scores import load_scoring, scored_corpora
 from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.lineage import tracing, verifying
 from dialogue_warehouse.paths import WarehousePaths
@@ -37,7 +36,7 @@ from pipelines.ingestion import raw_layer
 from pipelines.ingestion.lander import Lander
 from tests import exported
 from tests.conftest import run_command
-from tests.integration.random_releases import Drawn, write
+from tests.integration.random_releases import Drawn, is_taken, write
 from tests.integration.test_score import gold_of
 from tests.integration.test_score import write as write_records
 
@@ -171,7 +170,7 @@ def score(place: Place) -> str | None:
         found = sorted(split for of, split in splits if of == corpus_id)
         for split, form in itertools.product(found if has_split else [None], scoring.forms):
             records = [
-                one for one in gold_of(place.warehouse, corpus_id, form.name, split=split) if is_valid(form, one)
+                one for one in gold_of(place.warehouse, corpus_id, form.name, split=split) if is_taken(form, one)
             ]
             request = Request(corpus_id, write_records(place.root / f"gold{form.suffix}", records), split)
             try:
@@ -182,15 +181,6 @@ def score(place: Place) -> str | None:
             except Exception as error:
                 return f"{corpus_id}, {split}, {form.name}: {error!r}"
     return None
-
-
-def is_valid(form: PredictionForm, record: str) -> bool:
-    """Return whether a prediction may have these values."""
-    try:
-        msgspec.json.decode(record, type=form.record)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 STEPS: dict[str, Callable[[Place], str | None]] = {
