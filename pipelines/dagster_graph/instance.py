@@ -24,6 +24,7 @@ import dagster as dg
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import plain_path
 from dialogue_warehouse.common.text import visible
+from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.errors import InputError, first_line, in_one_line, said_by_sqlite
 from dialogue_warehouse.paths import WarehousePaths, absolute
 from dialogue_warehouse.settings import folder_named
@@ -37,6 +38,11 @@ POOL = "warehouse"
 """The pool of every step that works on the warehouse."""
 PUBLISHED = dg.AssetKey(["published", "dialogues"])
 """The published warehouse: the asset that is reported after all that it is made of."""
+REPORT = dg.AssetKey(["published", "report"])
+EVERYTHING = "everything"
+FETCH = "fetch"
+IMPLICIT = "__ASSET_JOB"
+"""Dagster's name for the job of assets that are materialized in its UI; every project has one."""
 RUNS_KEPT = 20
 """Number of newest runs whose events are kept, however they were started: a run is one to three megabytes."""
 BUILDS_SHOWN = 50
@@ -55,6 +61,16 @@ INPUT_POINTER = "dagster/input_event_pointer/"
 SECONDS_TO_START = 300
 """Seconds after which a run that has not locked its file is dead: it starts within one minute."""
 DEAD = "the process of the run was killed: it has ended without a result"
+
+
+def is_of_this_graph(run: dg.DagsterRun) -> bool:
+    """Return whether a run is of this graph, and not of another project that keeps its runs in the same history.
+
+    A run that makes assets here publishes or writes the report: a part of the graph is refused.
+    """
+    if run.job_name == IMPLICIT:
+        return not run.asset_selection or not run.asset_selection.isdisjoint({PUBLISHED, REPORT})
+    return run.job_name in {EVERYTHING, FETCH, *corpus_ids()}
 
 
 def _run_file(instance: dg.DagsterInstance, run_id: str) -> Path:
@@ -92,12 +108,13 @@ def close_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """Close the runs whose process was killed, so that the runs behind them in the queue start; return their ids.
 
     A run that was being canceled is canceled, every other one has failed: its alert is sent and it is repeated once.
+    Runs of other projects lock no file, so they are left alone.
     """
     unfinished = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
     closed = []
     for record in instance.get_run_records(dg.RunsFilter(statuses=unfinished)):
         run_id = record.dagster_run.run_id
-        if not _is_dead(instance, record):
+        if not is_of_this_graph(record.dagster_run) or not _is_dead(instance, record):
             continue
         run = instance.get_run_by_id(run_id)
         if run is None or run.is_finished:  # it ended meanwhile

@@ -14,13 +14,10 @@ from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings, SettingsError, variable_of
 from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import alerts, fingerprint
-from pipelines.dagster_graph.instance import hold_run
+from pipelines.dagster_graph.instance import EVERYTHING, FETCH, hold_run
 from pipelines.ingestion import fetching
 from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
 from pipelines.ingestion.wanted import Result
-
-EVERYTHING = "everything"
-FETCH = "fetch"
 
 
 def build_jobs(corpora: tuple[Corpus, ...]) -> list[Any]:

@@ -22,7 +22,7 @@ from dialogue_warehouse.storage.landed import Landed, changes_since
 from pipelines.building import fingerprint, history, publishing, state
 from pipelines.building.session import Session, explained
 from pipelines.dagster_graph import resources
-from pipelines.dagster_graph.instance import PUBLISHED
+from pipelines.dagster_graph.instance import PUBLISHED, REPORT
 
 CHANGES = dg.AssetKey(["audit", "build_changes"])
 
@@ -56,7 +56,6 @@ def changes_asset(audited: list[dg.AssetKey]) -> dg.AssetsDefinition:
     return build_changes
 
 
-REPORT = dg.AssetKey(["published", "report"])
 CHECKED = dg.AssetKey(["source", "checked"])
 NOT_STALE = "no_corpus_is_stale"
 

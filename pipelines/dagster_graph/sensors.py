@@ -19,9 +19,15 @@ from dialogue_warehouse.releases import source_tree
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.checked import last_check, record_check
 from pipelines.building import alerts
-from pipelines.dagster_graph.instance import close_dead_runs
-from pipelines.dagster_graph.jobs import EVERYTHING, FETCH
-from pipelines.dagster_graph.published import CHECKED, REPORT
+from pipelines.dagster_graph.instance import (
+    EVERYTHING,
+    FETCH,
+    IMPLICIT,
+    REPORT,
+    close_dead_runs,
+    is_of_this_graph,
+)
+from pipelines.dagster_graph.published import CHECKED
 
 SECONDS_BETWEEN_LOOKS = 15
 
@@ -134,8 +140,6 @@ AT_ONCE = 20
 """Seconds after which an evaluation ends, and leaves further alerts to the next one: Dagster stops it after sixty."""
 MOST = 100
 """Largest number of ended runs that an evaluation reads."""
-IMPLICIT = "__ASSET_JOB"
-"""Dagster's name for the job of assets that are materialized in its UI."""
 INTERRUPTED = dg.DagsterExecutionInterruptedError.__name__
 
 
@@ -208,7 +212,7 @@ def runs_tick(context: dg.SensorEvaluationContext, jobs: Set[str]) -> dg.SensorR
     for number, event, is_success in ended_runs(instance, int(cursor) if cursor else None):
         run = instance.get_run_by_id(event.run_id)
         cursor = str(number)
-        if event.job_name not in jobs:  # the history may also have runs of other projects
+        if event.job_name not in jobs or (run and not is_of_this_graph(run)):  # a run of another project
             continue
         unrecorded = None
         if is_success and event.job_name != FETCH and not (run and _is_report_alone(run)):

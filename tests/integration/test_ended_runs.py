@@ -252,6 +252,35 @@ def test_run_of_another_project_is_neither_reported_nor_repeated(
     assert found.cursor
 
 
+def test_runs_of_another_project_are_left_alone(
+    paths: WarehousePaths, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: its runs of five minutes were closed as dead, and its assets had alerts and started a build here."""
+
+    @dg.asset
+    def other() -> None:
+        broken()
+
+    @dg.job
+    def other_job() -> None:
+        step()
+
+    job = dg.Definitions(assets=[other]).resolve_implicit_global_asset_job_def()
+    runs = [
+        instance.create_run_for_job(job, asset_selection=frozenset({other.key})),
+        instance.create_run_for_job(other_job),
+    ]
+    for run in runs:
+        instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, run.job_name), run.run_id)
+    monkeypatch.setattr(kept, "SECONDS_TO_START", 0)
+    found = tick(instance)
+    assert [status(instance, run) for run in runs] == [dg.DagsterRunStatus.STARTED] * 2
+    for run in runs:
+        instance.report_run_failed(run)
+    found = tick(instance, found.cursor)
+    assert (found.run_requests, alerts_of(paths)) == ([], [])
+
+
 def test_finished_check_of_the_source_is_shown_once(paths: WarehousePaths, instance: dg.DagsterInstance) -> None:
     """By the command, a run or a sensor: freshness is about checks, as the warehouse may never change."""
     assert "no check of the source has finished" in tick(instance, name="checked").skip_message
