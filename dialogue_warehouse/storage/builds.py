@@ -131,7 +131,9 @@ class BuildManifest(Struct, frozen=True, kw_only=True):
     """The engine that landed the files and ran the models."""
     corpora: tuple[str, ...] = ()
     verified: bool = False
-    """True if every file was rebuilt from core and compared before publishing."""
+    """True if every file that was read was rebuilt from core and compared before publishing."""
+    uncompared: tuple[str, ...] = ()
+    """The corpora of a verified build whose files no build has compared: the run was not about them."""
     fingerprint: str = ""
     """The hash of everything that determines the build."""
     changed: str = ""

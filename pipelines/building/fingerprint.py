@@ -90,7 +90,9 @@ def _published(paths: WarehousePaths, settings: Settings) -> BuildManifest | Non
         manifest = builds.read_manifest(paths, build_id)
     except InputError:
         return None
-    return None if settings.verify and not manifest.verified else manifest
+    uncompared = set(manifest.uncompared)
+    is_verified = manifest.verified and not uncompared & set(settings.refresh or uncompared)
+    return manifest if is_verified or not settings.verify else None
 
 
 def rolled_back(source: Source) -> bool:

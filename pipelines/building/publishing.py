@@ -105,6 +105,7 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
         engine=build.engine,
         corpora=build.corpora,
         verified=build.verify,
+        uncompared=_uncompared(build, paths) if build.verify else (),
         fingerprint=build.fingerprint,
         changed=build.changed,
         base_build_id=build.base_build_id,
@@ -120,6 +121,16 @@ def _manifest(build: Build, database: Path, folder: Path, paths: WarehousePaths,
         built_bytes=paths.scratch_database.stat().st_size,
         files=tuple(replace(file, extras=[], quarantine=[]) for file in build.landed),
     )
+
+
+def _uncompared(build: Build, paths: WarehousePaths) -> tuple[str, ...]:
+    """Return the corpora that a run was not about, and that the published build has not compared either."""
+    others = sorted(corpus_id for corpus_id, one in build.fallbacks.items() if not one.is_damaged)
+    build_id = builds.pointed_build(paths)
+    if not others or build_id is None:
+        return ()
+    published = builds.read_manifest(paths, build_id)
+    return tuple(one for one in others if not published.verified or one in published.uncompared)
 
 
 def _verdicts(database: Path, settings: Settings) -> dict[str, int]:

@@ -13,12 +13,13 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.source_tree import MARKER
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.landed import Cause
 from dialogue_warehouse.terminal.status import read_status
-from pipelines.building import checks, fallback
+from pipelines.building import checks, fallback, fingerprint
 from tests.conftest import run_command
 from tests.integration.clones import build_with, copy_with_unknown_split
 from tests.integration.disturbing import edit_file
@@ -190,6 +191,20 @@ def test_run_about_a_repaired_corpus_leaves_the_others(
     assert carried[NEW].cause is Cause.NOT_ASKED_FOR
     assert carried[NEW].build_id not in (before, builds.pointed_build(paths))
     assert {json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()} == {"failure"}
+
+
+def test_run_about_one_corpus_compares_no_other(sample_folder: Path, tmp_path: Path) -> None:
+    """Regression: the build counted as verified, so that the next `build --verify` compared nothing."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+    built = run_command("build", "--warehouse", paths.root, "--verify", DIALOGUE_REFRESH=NEW)
+    assert built.returncode == 0, built.stderr
+    build_id = builds.pointed_build(paths)
+
+    def unchanged(**named: Any) -> str | None:
+        return fingerprint.unchanged(Source(Settings(warehouse=paths.root, **named), paths))
+
+    assert [unchanged(), unchanged(verify=True, refresh=(NEW,))] == [build_id, build_id]
+    assert [unchanged(verify=True), unchanged(verify=True, refresh=(GONE,))] == [None, None]
 
 
 def test_corpus_without_a_published_build_cannot_fall_back(tmp_path: Path, awkward_releases: Path) -> None:
