@@ -114,7 +114,7 @@ class WarehousePaths:
         """Every file and folder at the top of a warehouse that this project writes."""
         return (
             *(self.mark, self.lock, self.pointer, self.started_publication, self.published, self.alerts, self.trouble),
-            *(self.checked, self.silence),
+            *(self.checked, self.silence, self.download_trouble),
             *(self.builds, self.raw, self.sample, self.reports, self.landing),
             *(self.scratch, self.scratch_spark, self.dagster_home, self.dbt_sources),
         )
@@ -207,6 +207,11 @@ class WarehousePaths:
     def trouble(self) -> Path:
         """JSON: the last failure and the alert about it, until a build succeeds."""
         return self.root / ".trouble.json"
+
+    @property
+    def download_trouble(self) -> Path:
+        """JSON: the last download that failed and the alert about it, until a download succeeds."""
+        return self.root / ".download_trouble.json"
 
     @property
     def silence(self) -> Path:

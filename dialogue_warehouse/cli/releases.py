@@ -40,10 +40,12 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     mirrors that source.toml lists are used.
     """
     require_extra("build", "`fetch`")
+    from pipelines.building import alerts
     from pipelines.ingestion import fetch_display, fetching
 
     settings = Settings.from_environment(**options)
-    to = absolute(to) if to else warehouse_paths(settings).landing
+    paths = warehouse_paths(settings)
+    to = absolute(to) if to else paths.landing
     try:
         with fetch_display.FetchDisplay(quiet) as display:
             results = fetching.fetch(settings, to, display)
@@ -53,6 +55,8 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
     if not quiet:
         fetch_display.print_fetched(results, to, settings.warehouse)
     fetch_display.refuse_failures(results, settings.mirror)
+    if to == (settings.source or paths.landing) and not options["only"]:  # the files of Dagster's job `fetch`
+        alerts.tell_downloaded(paths, settings)
 
 
 @cli.command()

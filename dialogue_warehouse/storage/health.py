@@ -25,7 +25,15 @@ from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.checked import last_check
 from dialogue_warehouse.storage.landed import Fallback
 
-Kind = Literal["nothing_published", "build_failed", "build_interrupted", "damaged_build", "stale_corpus", "no_check"]
+Kind = Literal[
+    "nothing_published",
+    "build_failed",
+    "build_interrupted",
+    "damaged_build",
+    "stale_corpus",
+    "no_check",
+    "download_failed",
+]
 KINDS: tuple[str, ...] = get_args(Kind)
 """The kinds of problems that make a warehouse unhealthy."""
 
@@ -159,7 +167,10 @@ def stale_corpora(paths: WarehousePaths) -> dict[str, Fallback]:
 
 
 def find_problems(paths: WarehousePaths) -> Iterator[Problem]:
-    """Yield what is wrong: nothing is published, the last build failed, a corpus is stale. Raises InputError."""
+    """Yield what is wrong: nothing is published, the last build or download failed, a corpus is stale.
+
+    Raises InputError.
+    """
     if builds.pointed_build(paths) is None:
         build = command("build", warehouse=paths.root)
         yield Problem("nothing_published", f"nothing is published: run `{build}`")
@@ -169,6 +180,10 @@ def find_problems(paths: WarehousePaths) -> Iterator[Problem]:
         yield Problem("build_failed", f"the last build failed at {attempt.at}: {first}")
     elif attempt is not None and attempt.outcome == "interrupted":
         yield Problem("build_interrupted", f"the build that began at {attempt.at} was interrupted: build again")
+    download = read_trouble(paths.download_trouble)
+    if download is not None and not download.is_over:
+        first = next(iter(download.text.splitlines()), "")
+        yield Problem("download_failed", f"the last download failed at {download.at}: {first}")
     for corpus_id, fallback in stale_corpora(paths).items():
         yield Problem("stale_corpus", fallback.describe_as_stale(corpus_id))
 

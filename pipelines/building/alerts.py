@@ -1,4 +1,4 @@
-"""Send alerts: one message when building begins to fail, or stops, and one when it succeeds again.
+"""Send alerts: one message when builds or downloads begin to fail, or stop, and one when they succeed again.
 
 A message goes to every channel that the settings name, and is always appended to a file of the warehouse. It has the
 text of the errors, which name the corpus, the check and the first cases, and the path of the report. A message that
@@ -53,13 +53,38 @@ def tell_failure(paths: WarehousePaths, settings: Settings, error: str, is_in_pa
     """
     if not _is_ours(paths):
         return None
-    text = _without_secrets("\n".join(visible(line) for line in error.splitlines() if line.strip()), settings)
-    lines = [line[:LONGEST] for line in text.splitlines()]
-    text = "\n".join(lines[:LINES])
-    text += f"\nand {len(lines) - LINES:,} more lines" if len(lines) > LINES else ""
+    text = _shortened(error, settings)
     part = " in part" if is_in_part else ""
     message = f"The build of {paths.root} has failed{part}.\n{text}{_standing(paths)}"
     return _tell_once(paths, settings, paths.trouble, "failure", text, message, is_in_part)
+
+
+def tell_failed_download(paths: WarehousePaths, settings: Settings, error: str) -> str | None:
+    """Record that the download of releases has failed, and send a message, as for a build.
+
+    Builds may succeed meanwhile, so it is a separate state. Return the reason if it could not be recorded, else None.
+    """
+    if not _is_ours(paths):
+        return None
+    text = _shortened(error, settings)
+    message = f"The download for {paths.root} has failed.\n{text}{_standing(paths)}"
+    return _tell_once(paths, settings, paths.download_trouble, "failure", text, message)
+
+
+def tell_downloaded(paths: WarehousePaths, settings: Settings) -> str | None:
+    """Send a message that the download succeeds again, if the last message said that it had failed.
+
+    Return the reason if the message could not be recorded, else None.
+    """
+    return _tell_recovery(paths, settings, paths.download_trouble, f"The download for {paths.root}")
+
+
+def _shortened(error: str, settings: Settings) -> str:
+    """Return the lines of an error that a message has, without secrets."""
+    text = _without_secrets("\n".join(visible(line) for line in error.splitlines() if line.strip()), settings)
+    lines = [line[:LONGEST] for line in text.splitlines()]
+    more = f"\nand {len(lines) - LINES:,} more lines" if len(lines) > LINES else ""
+    return "\n".join(lines[:LINES]) + more
 
 
 def tell_silence(paths: WarehousePaths, settings: Settings) -> tuple[Problem | None, str | None]:
@@ -146,16 +171,23 @@ def tell_success(paths: WarehousePaths, settings: Settings) -> str | None:
     left = "\n".join(fallback.describe(corpus_id) for corpus_id, fallback in stale)
     if left:
         return tell_failure(paths, settings, left, is_in_part=True)
-    trouble = health.read_trouble(paths.trouble)
+    return _tell_recovery(paths, settings, paths.trouble, f"The build of {paths.root}")
+
+
+def _tell_recovery(paths: WarehousePaths, settings: Settings, file: Path, subject: str) -> str | None:
+    """Send a message that the subject succeeds again, if the file records a failure; remove it when it is delivered.
+
+    Return the reason if the message could not be recorded, else None.
+    """
+    trouble = health.read_trouble(file)
     if trouble is None or not ownership.is_warehouse(paths):
         return None
     since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
-    text = f"The build of {paths.root} succeeds again.\n{since}{_standing(paths)}"
-    _record(paths.trouble, structs.replace(trouble, is_over=True))
-    alert, unrecorded = _tell(paths, settings, "recovery", text)
+    _record(file, structs.replace(trouble, is_over=True))
+    alert, unrecorded = _tell(paths, settings, "recovery", f"{subject} succeeds again.\n{since}{_standing(paths)}")
     if _is_delivered(alert, settings):
         with contextlib.suppress(OSError):
-            files.remove(paths.trouble)
+            files.remove(file)
     return unrecorded
 
 

@@ -214,14 +214,15 @@ def runs_tick(context: dg.SensorEvaluationContext, jobs: Set[str]) -> dg.SensorR
         cursor = str(number)
         if event.job_name not in jobs or (run and not is_of_this_graph(run)):  # a run of another project
             continue
-        unrecorded = None
-        if is_success and event.job_name != FETCH and not (run and _is_report_alone(run)):
-            unrecorded = alerts.tell_success(paths, settings)
+        is_fetch, unrecorded = event.job_name == FETCH, None
+        if is_success and not (run and _is_report_alone(run)):
+            unrecorded = (alerts.tell_downloaded if is_fetch else alerts.tell_success)(paths, settings)
         elif not is_success:
             errors = errors_of(instance, event)
             ended = event.dagster_event
             text = "\n".join(filter(None, dict.fromkeys(map(error_text, errors))))
-            unrecorded = alerts.tell_failure(paths, settings, text or (ended and ended.message) or "the run failed")
+            text = text or (ended and ended.message) or "the run failed"
+            unrecorded = (alerts.tell_failed_download if is_fetch else alerts.tell_failure)(paths, settings, text)
             if run is not None and (request := repetition(instance, run, errors)):
                 requests.append(request)
         if unrecorded:
@@ -262,7 +263,7 @@ def build_sensors(jobs: list[Any]) -> list[dg.SensorDefinition]:
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=SECONDS_BETWEEN_LOOKS,
         description=(
-            "Sends an alert when runs begin to fail, and when they succeed again. "
+            "Sends an alert when builds or downloads begin to fail, and when they succeed again. "
             "Closes runs whose process was killed, and repeats them once."
         ),
     )

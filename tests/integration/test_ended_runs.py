@@ -23,6 +23,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.storage import ownership
 from dialogue_warehouse.storage.checked import record_check
+from dialogue_warehouse.storage.health import find_problems
 from pipelines.building import alerts
 from pipelines.dagster_graph import health
 from pipelines.dagster_graph import instance as kept
@@ -237,6 +238,32 @@ def test_run_that_only_writes_the_report_again_is_not_a_recovery(
     job.execute_in_process(instance=instance, asset_selection=[PUBLISHED, REPORT])
     tick(instance, cursor)
     assert [kind for kind, _ in alerts_of(paths)] == ["failure", "recovery"]
+
+
+def test_downloads_and_builds_fail_and_recover_apart(paths: WarehousePaths, instance: dg.DagsterInstance) -> None:
+    """Regression: an alert called a failed download a build, and the next build sent that builds succeed again."""
+
+    @dg.job(name="fetch")
+    def failing_fetch() -> None:
+        broken()
+
+    @dg.job(name="fetch")
+    def fetch() -> None:
+        step()
+
+    failing_fetch.execute_in_process(instance=instance, raise_on_error=False)
+    everything.execute_in_process(instance=instance)
+    cursor = tick(instance).cursor
+    assert alerts_of(paths) == [("failure", "sgd/a.json: not JSON")]
+    assert f"The download for {paths.root} has failed." in paths.alerts.read_text()
+    problems = [problem.kind for problem in find_problems(paths)]
+    assert problems == ["nothing_published", "download_failed"]
+    failing.execute_in_process(instance=instance, raise_on_error=False)
+    fetch.execute_in_process(instance=instance)
+    tick(instance, cursor)
+    assert [kind for kind, _ in alerts_of(paths)] == ["failure", "failure", "recovery"]
+    assert f"The download for {paths.root} succeeds again." in paths.alerts.read_text()
+    assert [problem.kind for problem in find_problems(paths)] == ["nothing_published", "build_failed"]
 
 
 def test_run_of_another_project_is_neither_reported_nor_repeated(

@@ -14,10 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from dialogue_warehouse.cli.main import cli
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import CheckError
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.storage import ownership
+from pipelines.building import alerts
 from pipelines.ingestion import fetching
 from pipelines.ingestion import wanted as wanted_files
 from pipelines.ingestion.fetch_display import FetchDisplay, refuse_failures
@@ -201,3 +207,18 @@ def test_complete_corpus_is_a_success_and_can_be_built_from(web, tmp_path, monke
     results = fetching.fetch(QUICK, tmp_path, FetchDisplay(quiet=True))
     refuse_failures(results)
     assert (tmp_path / "demo" / "a").read_bytes() == content
+
+
+def test_complete_download_ends_the_failure_of_the_job(web, tmp_path, monkeypatch):
+    """The job `fetch` reads the same settings. A download of less, or into another folder, says nothing about it."""
+    corpus = Corpus("demo", "Demo", "", "MIT", "", "1", "dialogue", "none", (listed(web, "a"),), (), Path())
+    monkeypatch.setattr(registry, "load_corpora", lambda _only=(): (corpus,))
+    paths = WarehousePaths(tmp_path / "warehouse")
+    ownership.claim(paths)
+    alerts.tell_failed_download(paths, Settings(warehouse=paths.root), "demo/a: no answer")
+    for arguments in (("--corpora", "bbai"), ("--to", str(tmp_path / "other")), ()):
+        assert paths.download_trouble.exists()
+        ended = CliRunner().invoke(cli, ["fetch", "--warehouse", str(paths.root), *arguments])
+        assert ended.exit_code == 0, ended.output
+    assert not paths.download_trouble.exists()
+    assert [json.loads(line)["kind"] for line in paths.alerts.read_text().splitlines()] == ["failure", "recovery"]
