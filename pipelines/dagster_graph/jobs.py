@@ -15,6 +15,7 @@ from dialogue_warehouse.settings import Settings, SettingsError, variable_of
 from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import alerts, fingerprint
 from pipelines.dagster_graph.instance import EVERYTHING, FETCH, hold_run
+from pipelines.dagster_graph.resources import settings_of_run
 from pipelines.ingestion import fetching
 from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
 from pipelines.ingestion.wanted import Result
@@ -105,7 +106,7 @@ def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
         description="Builds the source of the settings, unless the published build is up to date.",
     )
     def daily() -> dg.RunRequest | dg.SkipReason:
-        return build_or_skip(Settings.from_environment())
+        return build_or_skip(settings_of_run())
 
     weekly = dg.ScheduleDefinition(
         name="weekly_fetch",

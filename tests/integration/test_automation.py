@@ -92,6 +92,8 @@ def test_daily_builds_when_something_has_changed_and_not_what_was_rolled_back(
     paths: WarehousePaths, definitions: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published = builds.pointed_build(paths)
+    assert len(tick(definitions).run_requests) == 1  # a run also compares the files, which this build has not done
+    monkeypatch.setenv("DIALOGUE_VERIFY", "0")
     assert tick(definitions).skip_message == f"nothing has changed since build {published}"
     build_warehouse(paths.root, "--corpora", "bbai", "--replace")
     monkeypatch.setenv("DIALOGUE_ONLY", "bbai")
