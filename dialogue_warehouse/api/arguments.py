@@ -135,9 +135,12 @@ def path(argument: str, value: Any) -> Path:
 
 
 def _is_path(value: Any) -> bool:
-    """Return whether a value is a path, but not one of bytes, which pathlib refuses."""
+    """Return whether a value is a path that the system accepts, but not one of bytes, which pathlib refuses."""
     named = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    return isinstance(named, str) and "\0" not in named
+    try:
+        return isinstance(named, str) and b"\0" not in os.fsencode(named)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
 
 
 def folder(argument: str, value: Any) -> Path:

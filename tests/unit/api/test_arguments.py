@@ -105,3 +105,12 @@ def test_path_of_bytes_is_refused():
         arguments.place(PathOfBytes())
     with pytest.raises(dw.InputError, match=r"^to: <.*> is not a path$"):
         arguments.path("to", PathOfBytes())
+
+
+@pytest.mark.parametrize("given", ["a\ud800", Path("a\ud800")])
+def test_path_with_half_a_surrogate_pair_is_refused(given: str | Path):
+    """Regression: it was an internal error of Python."""
+    with pytest.raises(dw.InputError, match=r"^place: .*\\ud800.* is neither a path nor a URL$"):
+        arguments.place(given)
+    with pytest.raises(dw.InputError, match=r"^to: .*\\ud800.* is not a path$"):
+        arguments.path("to", given)
