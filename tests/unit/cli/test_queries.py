@@ -38,7 +38,7 @@ def test_a_query_may_begin_with_a_comment(paths, comment):
     assert sql(paths, "--csv", f"{comment}select 1 as a") == (0, "a\n1\n", "")
 
 
-def test_value_of_several_lines_is_no_comment(paths):
+def test_value_of_several_lines_is_not_a_comment(paths):
     assert sql(paths, "--csv", "--param=a=1\n2", "select $a as a") == (0, 'a\n"1\n2"\n', "")
 
 
