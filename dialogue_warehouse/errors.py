@@ -13,9 +13,9 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from types import MappingProxyType
 
-NO_SPACE = os.strerror(errno.ENOSPC)
-FULL = re.compile(r"disk is full|[Nn]o space left on device")
-"""Messages of SQLite and DuckDB about a full disk."""
+NO_SPACE, NO_QUOTA = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
+FULL = re.compile(r"disk is full|[Nn]o space left on device|[Qq]uota exceeded")
+"""Messages of SQLite and DuckDB about a full disk, or a user's quota that is used up."""
 
 
 class Error(Exception):
@@ -120,11 +120,19 @@ NO_MEMORY = re.compile(r"bad allocation|failed to map segment|[Cc]annot allocate
 def is_full(error: BaseException) -> bool:
     """Return whether a full disk caused an error. An InputError does not count: it may quote the same words."""
     return any(
-        getattr(cause, "errno", None) == errno.ENOSPC
+        getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         or getattr(cause, "sqlite_errorname", None) in SQLITE_FULL
         or (not isinstance(cause, InputError) and FULL.search(str(cause)) is not None)
         for cause in causes(error)
     )
+
+
+def words_of_full(error: BaseException) -> str:
+    """Return the system's words for the full disk that caused an error, or for the quota that is used up."""
+    is_quota = any(
+        getattr(cause, "errno", None) == errno.EDQUOT or "uota exceeded" in str(cause) for cause in causes(error)
+    )
+    return NO_QUOTA if is_quota else NO_SPACE
 
 
 def is_out_of_memory(error: BaseException) -> bool:

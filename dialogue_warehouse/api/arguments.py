@@ -25,7 +25,7 @@ ARGUMENTS = (
     (r"--force overwrites", "force=True overwrites"),
     (r"--form (\w+):", r"form '\1':"),
     (r"--fuzzy (\w+):", r"fuzzy '\1':"),
-    (r"(\w+), or --timeout of `sql`,", r"the variable \1"),
+    (r"\b(\w+), or --timeout of `sql`,", r"the variable \1"),
     (r"--(across|without)-(turn|defects|leaks)\b", r"\1_\2"),
     (r"--(keys|split|where|sample|seed)\b", r"\1"),
     (r"DIALOGUE_QUERY_MEMORY_LIMIT allows more", "memory_limit of open allows more"),
@@ -36,7 +36,7 @@ ARGUMENTS = (
     (r"`[^`]*dialogue-warehouse tables[^`]*` lists", "tables() lists"),
     (r"run the same command again", "call it again"),
 )
-"""The words of a command in an error, and those of Python."""
+"""The words of a command in an error, and those of Python. An error may quote a long text, so none may backtrack."""
 
 
 def selection_of(
@@ -135,9 +135,12 @@ def path(argument: str, value: Any) -> Path:
 
 
 def _is_path(value: Any) -> bool:
-    """Return whether a value is a path, but not one of bytes, which pathlib refuses."""
+    """Return whether a value is a path that the system accepts, but not one of bytes, which pathlib refuses."""
     named = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    return isinstance(named, str) and "\0" not in named
+    try:
+        return isinstance(named, str) and b"\0" not in os.fsencode(named)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
 
 
 def folder(argument: str, value: Any) -> Path:

@@ -15,10 +15,12 @@ import msgspec
 
 from dialogue_warehouse.api import arguments, processes
 from dialogue_warehouse.api.fixed import fix
+from dialogue_warehouse.api.opened import Opened
 from dialogue_warehouse.common.files import open_regular
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.exporting import chat, losses
+from dialogue_warehouse.exporting.writing import OPTIONS
 from dialogue_warehouse.lineage.restoring import open_core
 from dialogue_warehouse.reading import connection, dialogue_parts
 from dialogue_warehouse.reading.connection import Connection
@@ -99,7 +101,7 @@ class Dialogue(dialogue_parts.Dialogue):
         Raises
         ------
         InputError
-            If an option is unknown, or the warehouse is closed.
+            If an option is unknown, the warehouse is closed, or another build is open than the one of the dialogue.
         """
         return next(iter(self.examples(**options)), {"messages": []})["messages"]
 
@@ -166,7 +168,7 @@ class Dialogues:
     `len(…)` and `.keys` read nothing. `…[0]` reads one dialogue, and `…[:100]` selects the first hundred.
 
     Each iteration reads the dialogues again, in batches: they are never all in memory. All iterations read the build
-    that was open when they were selected.
+    that was open when they were selected; `examples` can be read until another one is opened.
     """
 
     def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples, explained: Explained) -> None:
@@ -192,7 +194,7 @@ class Dialogues:
         Raises
         ------
         InputError
-            If an option is unknown, or the warehouse is closed.
+            If an option is unknown, the warehouse is closed, or another build is open than the one of the dialogues.
         """
         return self._read(self._selected, options)
 
@@ -272,7 +274,18 @@ def batches(selected: Sequence[Selected], most_turns: int) -> Iterator[Sequence[
         yield selected[start:]
 
 
-def read_examples(
+def examples_of(opened: Opened) -> Examples:
+    """Return what yields the examples of dialogues of the build that is open now; it checks options at once."""
+    selected_in = opened.file
+
+    def read(selected: Sequence[Selected], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        chosen = form_options("chat", OPTIONS["chat"], options)
+        return opened.explained(_read_examples(opened.database(selected_in), opened.settings, selected, chosen))
+
+    return read
+
+
+def _read_examples(
     database: Path, settings: Any, selected: Sequence[Selected], chosen: chat.ChatOptions
 ) -> Generator[dict[str, Any]]:
     """Yield the examples of dialogues of a build in the form `chat`, in the order of the dialogues."""

@@ -41,6 +41,11 @@ class Opened:
         raise TypeError("an open warehouse cannot be pickled or copied: open it again, in each process")
 
     @property
+    def file(self) -> Path:
+        """The file of the open build. It has another path after each refresh that opens another build."""
+        return self.place.paths.build_database(self.build_id)
+
+    @property
     def is_open(self) -> bool:
         """Return whether the connection is open."""
         return self._con is not None
@@ -73,14 +78,22 @@ class Opened:
             con.close()
         self._con, self.build_id = processes.opened(con), build_id
 
-    def database(self) -> Path:
-        """Return the file of the open build. Raises InputError if another build has been published since."""
+    def database(self, selected_in: Path | None = None) -> Path:
+        """Return the file of the open build. Raises InputError if another build has been published since.
+
+        Raises InputError, too, if `selected_in` is the file of another build.
+        """
         self._opened()
         if self.place.is_replaced():
             raise InputError(f"{self.place.named}: another build has been published since; refresh() opens it")
         build_id, database = builds.published_build(self.place.paths)
         if build_id != self.build_id:
             raise InputError(f"{self.place.named}: build {build_id} has been published since; refresh() opens it")
+        if selected_in not in (None, database):
+            raise InputError(
+                f"{self.place.named}: the dialogues are from build {selected_in.stem}, and another build is open now; "
+                "select them again"
+            )
         return database
 
     def current(self) -> tuple[WarehousePaths, Settings]:

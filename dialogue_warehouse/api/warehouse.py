@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from dialogue_warehouse.api import arguments
-from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, form_options, read_examples, with_methods
+from dialogue_warehouse.api.dialogues import Dialogue, Dialogues, examples_of, form_options, with_methods
 from dialogue_warehouse.api.fixed import fixed
 from dialogue_warehouse.api.opened import Opened
 from dialogue_warehouse.api.scores import Scores, collected
@@ -178,8 +178,9 @@ class Warehouse:
         InputError
             If the row belongs to no dialogue.
         """
+        examples = examples_of(self._opened)
         with self._opened.another() as con, self._opened.explaining():
-            return with_methods(read_dialogue(con, arguments.text("key", key)), self._examples)
+            return with_methods(read_dialogue(con, arguments.text("key", key)), examples)
 
     def dialogues(
         self,
@@ -233,10 +234,10 @@ class Warehouse:
         wanted = arguments.selection_of(
             keys, corpus, split, where, without_defects, without_leaks, license, sample, seed
         )
-        con = self._opened.another()
+        examples, con = examples_of(self._opened), self._opened.another()
         with self._opened.explaining():
             selected = selection.select(con, wanted, self._opened.settings.query_timeout)
-        return Dialogues(con, selected, self._examples, self._opened.explained)
+        return Dialogues(con, selected, examples, self._opened.explained)
 
     def search(
         self,
@@ -441,8 +442,3 @@ class Warehouse:
 
         with self._opened.another() as con:
             return notebook.summary_of(con, self.place, self.build_id)
-
-    def _examples(self, selected: Sequence[selection.Dialogue], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the examples of dialogues in the form `chat`; options are checked at once."""
-        chosen = form_options("chat", OPTIONS["chat"], options)
-        return self._opened.explained(read_examples(self._opened.database(), self._opened.settings, selected, chosen))

@@ -184,6 +184,7 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
     """
     from dialogue_warehouse.reading import changes
     from dialogue_warehouse.storage import builds, retention
+    from dialogue_warehouse.terminal import results
 
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
@@ -192,13 +193,9 @@ def diff(base: str | None, build_id: str | None, as_json: bool, **options: Any) 
     base = retention.find(paths, base) if base is not None else retention.one_before(paths, build_id)
     found = changes.find(paths, base, build_id, settings)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+        click.echo(results.as_json(found, indent=1))
     else:
-        from dialogue_warehouse.terminal.results import print_changes
-
-        print_changes(found)
+        results.print_changes(found)
 
 
 @cli.command()

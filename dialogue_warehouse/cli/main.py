@@ -17,7 +17,15 @@ from dialogue_warehouse.cli.options import BAD_INPUT, CHECK_FAILED, INTERRUPTED,
 from dialogue_warehouse.cli.process import OwnProcess
 from dialogue_warehouse.common import progress
 from dialogue_warehouse.common.text import command
-from dialogue_warehouse.errors import NO_SPACE, CheckError, InputError, causes, first_line, is_full, is_out_of_memory
+from dialogue_warehouse.errors import (
+    CheckError,
+    InputError,
+    causes,
+    first_line,
+    is_full,
+    is_out_of_memory,
+    words_of_full,
+)
 from dialogue_warehouse.settings import silence_telemetry, variable_of
 
 COMMANDS = (builds, corpora, exports, queries, releases, scores)
@@ -89,7 +97,7 @@ def _status_of_system(error: BaseException) -> int:
     for cause in causes(error):
         if is_full(cause):
             place = getattr(cause, "filename", None) or ("standard output" if cause is error else "the warehouse")
-            return _say(f"error: {place}: {NO_SPACE}", CHECK_FAILED)
+            return _say(f"error: {place}: {words_of_full(cause)}", CHECK_FAILED)
     if is_out_of_memory(error):
         return _say("error: out of memory", CHECK_FAILED)
     if isinstance(error, OSError) and error.strerror:

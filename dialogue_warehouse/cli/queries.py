@@ -43,12 +43,16 @@ STREAM = Path("-")
 TIMEOUT_HELP = f"Seconds after which a query is stopped.  [default: {Settings.query_timeout:g}]"
 
 
+COMMENT = re.compile(r"--(?:\s|(?![a-z][a-z-]*=).*\n)")
+"""The beginning of a query that begins with a comment. An option with a value of several lines has its = at once."""
+
+
 class _SqlCommand(click.Command):
     """A command whose argument may begin with an SQL comment, which click would read as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options and the query."""
-        return super().parse_args(ctx, [f" {arg}" if re.match(r"--\s", arg) else arg for arg in args])
+        return super().parse_args(ctx, [f" {arg}" if COMMENT.match(arg) else arg for arg in args])
 
 
 @cli.command(cls=_SqlCommand)

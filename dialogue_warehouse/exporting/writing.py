@@ -19,7 +19,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import NO_SPACE, InputError, counted, is_full, naming
+from dialogue_warehouse.errors import InputError, counted, is_full, naming, words_of_full
 from dialogue_warehouse.exporting import card, chat, huggingface, losses, preference
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
@@ -191,7 +191,7 @@ def _scratch_in(folder: Path) -> Generator[Path]:
                 yield files.plain_path(Path(scratch))  # DuckDB writes there
             except duckdb.IOException as error:
                 if is_full(error):
-                    raise OSError(errno.ENOSPC, NO_SPACE, str(folder)) from error
+                    raise OSError(errno.ENOSPC, words_of_full(error), str(folder)) from error
                 raise
 
 

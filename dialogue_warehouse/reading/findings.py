@@ -42,6 +42,8 @@ KEYED_TABLES = {
 """The tables of core with their own key, and its column. The key of a line is its file and its number."""
 SEGMENTS = 3
 """Parts of a dialogue's key. The keys of its rows begin with them."""
+MOST_SEGMENTS = 32
+"""Parts of a key that are looked up one after the other, more than the longest key has."""
 NAMED_KEYS = 3
 """Number of keys that a message names as examples."""
 
@@ -105,7 +107,7 @@ def _nearest(con: Connection, key: str) -> tuple[str, str | None]:
     every_key = " union all ".join(
         f"select '{table}' as name, {column} as found from core.{table}" for table, column in tables.items()
     )
-    beginning = key.rstrip("/")
+    beginning = "/".join(key.rstrip("/").split("/")[:MOST_SEGMENTS])
     with_id = con.execute(
         "select dialogue_key from core.dim_dialogues where dialogue_id = ? order by dialogue_key", [key]
     ).fetchall()

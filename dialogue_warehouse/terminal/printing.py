@@ -156,7 +156,7 @@ def render_vertical(result: QueryResult, console: Console, limit: int = DISPLAYE
 
 def _render_plan(result: QueryResult, console: Console) -> None:
     for _, plan in result.rows():
-        console.print(Text(plan), soft_wrap=True)
+        console.print(Text(visible_lines(plan)), soft_wrap=True)
 
 
 def _print_table(rows: _Rows, console: Console) -> None:

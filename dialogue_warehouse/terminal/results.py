@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dialogue_warehouse.common.text import visible, visible_json
+from dialogue_warehouse.common.text import visible, visible_json, visible_lines
 from dialogue_warehouse.lineage.tracing import ChangedSourceError, Trace
 from dialogue_warehouse.lineage.verifying import Verified
 from dialogue_warehouse.reading.catalogue import Filling, TableDescription, TableSummary
@@ -32,11 +32,11 @@ def print_tables(tables: list[TableSummary], console: Console | None = None, is_
     grid.add_column("table", no_wrap=True)
     grid.add_column("rows", justify="right", no_wrap=True)
     grid.add_column("description")
-    names = [f"{table.schema}.{table.table}" for table in tables]
+    names = [visible(f"{table.schema}.{table.table}") for table in tables]
     counts = [f"{table.rows:,}" for table in tables]
     left = console.width - max(map(len, (*names, "table"))) - max(map(len, (*counts, "rows"))) - 3 * COLUMN_PADDING - 1
     for table, name, count in zip(tables, names, counts, strict=True):
-        summary = Text(table.summary)
+        summary = Text(visible(table.summary))
         if not is_whole:
             summary.truncate(max(left, NARROWEST_COLUMN), overflow="ellipsis")
         grid.add_row(name, count, summary)
@@ -46,28 +46,28 @@ def print_tables(tables: list[TableSummary], console: Console | None = None, is_
 def print_description(description: TableDescription, console: Console | None = None) -> None:
     """Print a table's description and its columns."""
     console = console or make_console()
-    console.print(Text(f"{description.schema}.{description.table}", style="bold"))
+    console.print(Text(visible(f"{description.schema}.{description.table}"), style="bold"))
     if description.comment:
-        console.print(Text(description.comment))
+        console.print(Text(visible_lines(description.comment)))
     if description.links.key:
-        console.print(Text(f"key: {', '.join(description.links.key)}"))
+        console.print(Text(visible(f"key: {', '.join(description.links.key)}")))
     for join in description.links.joins:
-        console.print(Text(f"joins {join}"))
+        console.print(Text(visible(f"joins {join}")))
     grid = Table(box=box.SIMPLE_HEAD)
     grid.add_column("column", no_wrap=True)
     grid.add_column("type", overflow="fold", max_width=WIDEST_TYPE)
     grid.add_column("description")
     for column in description.columns:
-        what = Text(column.comment or "")
+        what = Text(visible_lines(column.comment or ""))
         if column.filling is not None:
             what.append("\n" if column.comment else "").append(_filled(column.filling), style="dim")
-        grid.add_row(Text(column.column), Text(column.type), what)
+        grid.add_row(Text(visible(column.column)), Text(visible(column.type)), what)
     console.print(grid)
 
 
-def as_json(described: TableDescription | list[TableSummary]) -> str:
-    """Return a description as one JSON object with all fields, or a list of tables as an array of such objects."""
-    return visible_json(msgspec.json.format(msgspec.json.encode(described)).decode())
+def as_json(shown: TableDescription | list[TableSummary] | Changes, indent: int = 2) -> str:
+    """Return a description or changes as one JSON object with all fields, or tables as an array of such objects."""
+    return visible_json(msgspec.json.format(msgspec.json.encode(shown), indent=indent).decode())
 
 
 def _filled(filling: Filling) -> str:
@@ -83,7 +83,7 @@ def print_changes(changes: Changes, console: Console | None = None) -> None:
     if not (changes.columns or changes.rows or changes.moved):
         console.print("nothing differs")
     for line in changes.columns:
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(visible(line)), soft_wrap=True)
     if changes.rows:
         console.print(
             _grid(
@@ -108,7 +108,7 @@ def _grid(columns: tuple[str, ...], rows: list[tuple[str | None, ...]]) -> Table
     for column in columns:
         grid.add_column(column, justify="right" if column == "rows" else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(value if value is not None else "-") for value in row))
+        grid.add_row(*(Text(visible(value) if value is not None else "-") for value in row))
     return grid
 
 

@@ -200,5 +200,20 @@ def _history(file: Path) -> History:
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
-        return FileHistory(str(file))
+        return _KeptHistory(str(file))
     return InMemoryHistory()
+
+
+class _KeptHistory(FileHistory):
+    """The history in a file. A query that cannot be kept, such as on a full disk, is run all the same."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Return the queries of the file, the last one first; none if it cannot be read."""
+        with contextlib.suppress(OSError):
+            return super().load_history_strings()
+        return []
+
+    def store_string(self, string: str) -> None:
+        """Add a query to the file, unless it cannot be written there."""
+        with contextlib.suppress(OSError):
+            super().store_string(string)

@@ -261,19 +261,19 @@ def places(corpora: Iterable[Corpus]) -> list[str]:
 def print_status(found: Status, console: Console | None = None) -> None:
     """Print the state of a warehouse folder."""
     console = console or make_console()
-    console.print(Text(f"warehouse  {found.warehouse}"), soft_wrap=True)
+    console.print(Text(f"warehouse  {visible(found.warehouse)}"), soft_wrap=True)
     if found.published_build is None:
         build = command("build", warehouse=Path(found.warehouse))
         console.print(f"published  nothing yet: run `{build}`", soft_wrap=True)
     else:
         published = next((build for build in found.builds if build.is_published), None)
         source = published.source if published and published.source else "an unknown source"
-        console.print(f"published  build {found.published_build}, made from {source}", soft_wrap=True)
+        console.print(f"published  build {found.published_build}, made from {visible(source)}", soft_wrap=True)
     if found.builds:
         console.print(_builds_grid(found.builds))
     for build in found.builds:
         for line in build.fallbacks if build.is_published else ():
-            console.print(Text(f"fallback   {line}"), soft_wrap=True)
+            console.print(Text(f"fallback   {visible(line)}"), soft_wrap=True)
     for file in found.damaged[:DISPLAYED_DAMAGED]:
         what = "has changed since publishing" if Path(file).exists() else "is missing"
         console.print(f"damaged    {visible(file)} {what}: the next build repairs it", soft_wrap=True)
@@ -284,7 +284,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
     if found.last_check is not None:
         console.print(f"checked    {found.last_check}: the last finished check of the source")
     for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(visible(line)), soft_wrap=True)
     for problem in found.problems:
         console.print(Text(f"problem    {visible(problem.text)}"), soft_wrap=True)
 
@@ -301,7 +301,7 @@ def _builds_grid(builds: Iterable[BuildStatus]) -> Table:
         grid.add_row(
             Text(f"{build.build_id}{_marks(build)}"),
             Text((build.built_at or "?")[: len("2026-01-01T00:00:00")].replace("T", " ")),
-            Text(build.source or "?"),
+            Text(visible(build.source or "?")),
             Text(_claims(build.verdicts)),
             readable_size(build.database_bytes),
             readable_size(build.raw_bytes),

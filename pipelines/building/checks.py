@@ -20,7 +20,7 @@ from dialogue_warehouse.common.processes import refuse_no_shared_memory
 from dialogue_warehouse.common.text import command, readable_size, visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, counted, is_full
+from dialogue_warehouse.errors import BuildError, InputError, counted, is_full, words_of_full
 from dialogue_warehouse.paths import WarehousePaths, temporary_folder
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.releases.file_names import repository_path
@@ -111,7 +111,7 @@ def explain_full_disk(error: BaseException, source: Source) -> BuildError | None
     if not is_full(error):
         return None
     root = source.paths.root
-    return BuildError(f"{root}: {NO_SPACE}; {_no_files(root) or _need(needed_bytes(source), root)}")
+    return BuildError(f"{root}: {words_of_full(error)}; {_no_files(root) or _need(needed_bytes(source), root)}")
 
 
 def _no_files(folder: Path) -> str:

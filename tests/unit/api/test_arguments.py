@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,14 @@ def test_value_of_another_type_is_named(paths, use: Callable[[dw.Warehouse], obj
     assert str(raised.value).startswith(reported)
 
 
+def test_error_about_a_long_text_is_raised_at_once():
+    """Regression: a key of 200,000 letters took minutes; the time grew with the square of the length."""
+    begun = time.process_time()
+    with pytest.raises(dw.InputError, match=r"^no row has the key 'x+'$"), arguments.in_words_of_python():
+        raise dw.InputError(f"no row has the key '{'x' * 100_000}'")
+    assert time.process_time() - begun < 2
+
+
 @pytest.mark.parametrize("value", [Path("file"), {1, 2}, 2**200, object()])
 def test_value_that_a_query_cannot_take_is_named(paths, value):
     with dw.open(paths.root) as warehouse, pytest.raises(dw.QueryError, match=r"^second: [^\n]+$"):
@@ -96,3 +105,12 @@ def test_path_of_bytes_is_refused():
         arguments.place(PathOfBytes())
     with pytest.raises(dw.InputError, match=r"^to: <.*> is not a path$"):
         arguments.path("to", PathOfBytes())
+
+
+@pytest.mark.parametrize("given", ["a\ud800", Path("a\ud800")])
+def test_path_with_half_a_surrogate_pair_is_refused(given: str | Path):
+    """Regression: it was an internal error of Python."""
+    with pytest.raises(dw.InputError, match=r"^place: .*\\ud800.* is neither a path nor a URL$"):
+        arguments.place(given)
+    with pytest.raises(dw.InputError, match=r"^to: .*\\ud800.* is not a path$"):
+        arguments.path("to", given)

@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -18,6 +20,7 @@ import pytest
 import dialogue_warehouse as dw
 from dialogue_warehouse.api import arguments
 from dialogue_warehouse.api.arguments import in_words_of_python
+from dialogue_warehouse.api.dialogues import examples_of
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
 from dialogue_warehouse.reading.findings import refuse_unknown_claim
 from tests.unit.parquet_builds import make_parquet_build
@@ -76,20 +79,23 @@ def test_replaced_place_is_not_exported_or_scored_before_a_refresh(paths, tmp_pa
     tables = Path(shutil.copytree(paths.build_tables(BUILD), tmp_path / "tables"))
     for place in (copy, tables):
         with dw.open(place) as warehouse:
+            examples = examples_in(warehouse)
             (shutil.copytree if place.is_dir() else shutil.copy)(place, tmp_path / "newer")
             place.rename(tmp_path / f"older {place.name}")
             (tmp_path / "newer").rename(place)
             for use in (
                 lambda: warehouse.export("chat", tmp_path / "exported"),
                 lambda: warehouse.score("bbai", tmp_path / "none.jsonl", split="test"),
-                lambda: warehouse._examples([], {}),
+                examples,
             ):
                 with pytest.raises(
                     dw.InputError, match=r"^\S+: another build has been .* since; refresh\(\) opens it$"
                 ):
                     use()
             assert warehouse.refresh()
-            assert list(warehouse._examples([], {})) == []
+            with pytest.raises(dw.InputError, match=OF_ANOTHER_BUILD):
+                examples()
+            assert examples_in(warehouse)() == []
 
 
 @pytest.mark.parametrize("is_described", [True, False], ids=["with its database", "alone"])
@@ -193,6 +199,27 @@ def test_newer_build_is_shown_after_a_refresh_and_earlier_results_stay(paths):
         assert warehouse.refresh()
         assert warehouse.build_id == LATER
         assert len(before.fetchall()) == count(warehouse) == len(TURNS)
+
+
+def examples_in(warehouse: dw.Warehouse) -> Callable[[], list[dict[str, Any]]]:
+    """Return what reads the examples of no dialogue in the build that is open now."""
+    read = examples_of(warehouse._opened)
+    return lambda: list(read([], {}))
+
+
+OF_ANOTHER_BUILD = r"^.*: the dialogues are from build \S+, and another build is open now; select them again$"
+
+
+def test_dialogues_of_an_earlier_build_have_no_examples_of_another(paths):
+    """Regression: after a refresh they were read from the newer build, with its texts, or were not there."""
+    with dw.open(paths.root) as warehouse:
+        examples = examples_in(warehouse)
+        assert examples() == []
+        make_build(paths, LATER)
+        assert warehouse.refresh()
+        with pytest.raises(dw.InputError, match=OF_ANOTHER_BUILD):
+            examples()
+        assert examples_in(warehouse)() == []
 
 
 def test_closed_warehouse_says_so(paths):

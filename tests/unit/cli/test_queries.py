@@ -30,9 +30,16 @@ def sql(paths, *arguments: str, **options) -> tuple[int, str, str]:
     return result.exit_code, result.stdout_bytes.decode(), result.stderr
 
 
-@pytest.mark.parametrize("text", ["-- why\nselect 1 as a", "--\tx\nselect 1 as a", "/* why */ select 1 as a"])
-def test_a_query_may_begin_with_a_comment(paths, text):
-    assert sql(paths, "--csv", text) == (0, "a\n1\n", "")
+@pytest.mark.parametrize(
+    "comment", ["-- why\n", "--\tx\n", "/* why */ ", "--why\n", "--------\n-- why\n", "--a = b\r\n"]
+)
+def test_a_query_may_begin_with_a_comment(paths, comment):
+    """Regression: a comment without a space after -- was read as an unknown option."""
+    assert sql(paths, "--csv", f"{comment}select 1 as a") == (0, "a\n1\n", "")
+
+
+def test_value_of_several_lines_is_not_a_comment(paths):
+    assert sql(paths, "--csv", "--param=a=1\n2", "select $a as a") == (0, 'a\n"1\n2"\n', "")
 
 
 @pytest.mark.parametrize(

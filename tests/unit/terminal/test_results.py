@@ -11,6 +11,9 @@ from rich.console import Console
 from dialogue_warehouse.lineage import tracing
 from dialogue_warehouse.lineage.tracing import Trace
 from dialogue_warehouse.lineage.verifying import Verified
+from dialogue_warehouse.reading.catalogue import ColumnDescription, TableDescription, TableSummary
+from dialogue_warehouse.reading.changes import Changes, RowChange
+from dialogue_warehouse.reading.descriptions import Links
 from dialogue_warehouse.terminal import results
 
 
@@ -76,3 +79,27 @@ def test_json_of_a_comparison_has_no_control_character(capsys: pytest.CaptureFix
     results.print_results([Verified("a/b.json", 1, False, "\x9b31m \ud800")], as_json=True)
     shown = capsys.readouterr().out
     assert r'"\u009b31m \ud800"' in shown
+
+
+ODD = "\x1b[31m\x9b1m\u202e"
+"""Characters that change a terminal or the order of a text."""
+CHANGES = Changes("a", "b", (ODD,), (RowChange("core.fct_turns", "sgd", "added", 1, (ODD,)),), ())
+
+
+def test_description_has_no_control_character() -> None:
+    """Regression: a terminal got those of the names and comments of a file that another person had published."""
+    column = ColumnDescription(ODD, ODD, f"{ODD}\nmore", None)
+    links = Links((ODD,), ())
+    shows = (
+        lambda console: results.print_tables([TableSummary(ODD, ODD, 1, ODD)], console),
+        lambda console: results.print_description(TableDescription("core", ODD, ODD, links, (column,)), console),
+        lambda console: results.print_changes(CHANGES, console),
+    )
+    for show in shows:
+        console = Console(width=200, force_terminal=True, color_system=None, highlight=False)
+        with console.capture() as capture:
+            show(console)
+        text = capture.get()
+        assert r"\x1b[31m\x9b1m\u202e" in text
+        assert all(character.isprintable() or character == "\n" for character in text), text
+    assert r'"\u001b[31m\u009b1m\u202e"' in results.as_json(CHANGES)

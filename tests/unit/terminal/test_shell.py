@@ -53,6 +53,19 @@ def test_shell_works_without_a_history_file(tmp_path):
     assert type(shell._history(tmp_path / "file" / "history")).__name__ == "InMemoryHistory"
 
 
+def test_query_that_the_history_cannot_keep_is_run(tmp_path):
+    """Regression: on a full disk a query was not run, and a traceback filled the terminal."""
+    file = tmp_path / "history"
+    history = shell._history(file)
+    history.append_string("select 1;")
+    assert list(history.load_history_strings()) == ["select 1;"]
+    file.unlink()
+    file.mkdir()
+    history.append_string("select 2;")
+    assert history.get_strings()[-1] == "select 2;"
+    assert list(history.load_history_strings()) == []
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
