@@ -85,9 +85,11 @@ def folder_named(text: str, asked_by: str) -> Path:
 
 
 def has_host(url: str, schemes: tuple[str, ...]) -> bool:
-    """Return whether this is a URL of one of these schemes that names a host."""
+    """Return whether this is a URL of one of these schemes that names a host which a name server could know."""
     try:
         parts = urllib.parse.urlsplit(url)
+        # Raises a ValueError for a..b, also with other dots, and for a part of over 63 characters.
+        (parts.hostname or "").encode("idna").decode().encode("idna")
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False

@@ -99,7 +99,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def check_url(url: str) -> None:
     """Raise InputError for a URL that cannot be downloaded; the error has no password."""
     if not has_host(url, SCHEMES):
-        raise InputError(f"{without_secrets(url)}: only http:// and https:// can be opened")
+        is_web = url.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+        wrong = "has no host that can be looked up" if is_web else "only http:// and https:// can be opened"
+        raise InputError(f"{without_secrets(url)}: {wrong}")
     if "@" in urllib.parse.urlsplit(url).netloc:
         raise InputError(f"{without_secrets(url)}: a URL with a user or a password cannot be opened")
 
@@ -308,7 +310,8 @@ class _Download:
         Raises DownloadError if no server has answered yet, and none is there.
         """
         try:
-            quoted = urllib.parse.quote(url, safe=string.punctuation)  # as a browser does: é is sent as %C3%A9
+            # As a browser does: é is sent as %C3%A9.
+            quoted = urllib.parse.quote(_with_ascii_host(url), safe=string.punctuation)
             answer = self._opener.open(urllib.request.Request(quoted, headers=headers), timeout=self._settings.timeout)  # noqa: S310
             self._has_answered = True
             return answer
@@ -325,6 +328,15 @@ class _Download:
             raise CutError(f"no connection: {in_one_line(reason)}") from error
         except (OSError, http.client.HTTPException) as error:
             raise CutError(f"the connection ended: {in_one_line(error)}") from error
+
+
+def _with_ascii_host(url: str) -> str:
+    """Return the URL with its host in ASCII, as name servers know it: `urllib` only sends letters of Latin-1."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.netloc.isascii():
+        return url
+    host = (parts.hostname or "").encode("idna").decode()
+    return parts._replace(netloc=host if parts.port is None else f"{host}:{parts.port}").geturl()
 
 
 def _next(answer: http.client.HTTPResponse) -> bytes:

@@ -22,7 +22,9 @@ def test_settings_reject_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings.from_environment()
 
 
-@pytest.mark.parametrize("mirror", ["/media/disk", "ftp://m.example", "https:///x", "http://[::1", "file://host/x"])
+@pytest.mark.parametrize(
+    "mirror", ["/media/disk", "ftp://m.example", "https:///x", "http://[::1", "file://host/x", "http://a..b/"]
+)
 def test_mirror_that_is_not_a_url_is_rejected_and_not_printed(monkeypatch, mirror):
     monkeypatch.setenv("DIALOGUE_MIRROR", mirror)
     with pytest.raises(SettingsError, match="DIALOGUE_MIRROR") as raised:

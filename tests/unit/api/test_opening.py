@@ -23,6 +23,7 @@ from dialogue_warehouse.api.arguments import in_words_of_python
 from dialogue_warehouse.api.dialogues import examples_of
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
 from dialogue_warehouse.reading.findings import refuse_unknown_claim
+from dialogue_warehouse.storage import downloads
 from tests.unit.parquet_builds import make_parquet_build
 from tests.unit.published import BUILD, TURNS, make_build
 
@@ -153,6 +154,10 @@ def test_temporary_folder_of_a_file_is_removed_with_the_warehouse(paths, tmp_pat
         ("empty", r"no warehouse at \S+/empty: run `\S*dialogue-warehouse build"),
         ("other.duckdb", r"/other\.duckdb: is not the file of a warehouse: it has none of its tables$"),
         ("text.duckdb", r"text\.duckdb cannot be opened: .* not a valid DuckDB database"),
+        ("http://host..org/a.duckdb", r"^http://host\.\.org/a\.duckdb: has no host that can be looked up$"),
+        (f"http://{'a' * 64}.org/a.duckdb", r": has no host that can be looked up$"),
+        ("http://\u2025/a.duckdb", r": has no host that can be looked up$"),
+        ("http://host:99999/a.duckdb", r": has no host that can be looked up$"),
         ("ftp://user:secret@host/a.duckdb", r"^ftp://host/a\.duckdb: only http:// and https:// can be opened$"),
     ],
 )
@@ -187,6 +192,19 @@ def test_wrong_variable_is_named_as_a_variable(paths, monkeypatch):
     monkeypatch.setenv("DIALOGUE_THREADS", "many")
     with pytest.raises(dw.InputError, match=r"^DIALOGUE_THREADS: 'many' is not a number"):
         dw.open(paths.root, memory_limit="1GB")
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://пример.испытание:8080/é?a=ü", "http://xn--e1afmkfd.xn--80akhbyknj4f:8080/é?a=ü"),
+        ("https://münchen.example/a", "https://xn--mnchen-3ya.example/a"),
+        ("http://[::1]:80/é", "http://[::1]:80/é"),
+    ],
+)
+def test_host_in_other_letters_is_sent_as_name_servers_have_it(url, sent):
+    """Regression: Cyrillic letters were an internal error, and the server got the name of another host with ü."""
+    assert downloads._with_ascii_host(url) == sent
 
 
 def test_newer_build_is_shown_after_a_refresh_and_earlier_results_stay(paths):
