@@ -56,7 +56,9 @@ def fetch(to: Path | None, quiet: bool, **options: Any) -> None:
         fetch_display.print_fetched(results, to, settings.warehouse)
     fetch_display.refuse_failures(results, settings.mirror)
     if to == (settings.source or paths.landing) and not options["only"]:  # the files of Dagster's job `fetch`
-        alerts.tell_downloaded(paths, settings)
+        unrecorded = alerts.tell_downloaded(paths, settings)
+        if unrecorded:
+            click.echo(f"notice: {unrecorded}", err=True)
 
 
 @cli.command()
