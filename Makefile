@@ -125,7 +125,7 @@ bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(@D)/bin/python -m pip install --quiet --no-deps -r $<
 	@touch $@
 
-COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+COMPILE = uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--no-strip-extras --no-header
 
 lock: ## Pin the newest allowed versions (needs uv).
