@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def literal(value: object) -> str:
 def identifier(name: str) -> str:
     """Quote an SQL name."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def hashed(columns: Mapping[str, str]) -> str:
+    """Return the arguments of `hash` for the values of these columns, which are given with their types.
+
+    The sizes of lists and maps are among them. DuckDB gives NULL the hash of an empty list, and an element that moves
+    from the end of a list to the beginning of the next list changes nothing.
+    """
+    names = [identifier(name) for name in columns]
+    names += [
+        f"cardinality({identifier(name)})" for name, of in columns.items() if of.endswith("]") or of.startswith("MAP(")
+    ]
+    return ", ".join(names)
 
 
 REFUSED = (

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from dialogue_warehouse.common.database import connect, identifier, literal, one_line
+from dialogue_warehouse.common.database import connect, hashed, identifier, literal, one_line
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
@@ -166,10 +166,10 @@ def _row_changes(con: Connection, table: str, columns: Columns, key: tuple[str, 
     key = key if key and set(key) <= set(shared) else tuple(shared)
     corpus = "corpus_id" if "corpus_id" in shared else f"split_part({identifier(key[0])}, '/', 1)"
     listed = ", ".join(f"cast({identifier(column)} as varchar) as part_{at}" for at, column in enumerate(key))
-    content = f"hash({', '.join(map(identifier, shared))})"
+    content = [f"hash({hashed({column: types[column] for column in shared})})" for types in columns]
     sides = [
         f"{name} as (select {corpus} as corpus_id, {content} as content, {listed} from {name}.{table})"
-        for name in ("before", "after")
+        for name, content in zip(("before", "after"), content, strict=True)
     ]
     # As one text, the keys of two rows could be equal: a value can have a comma, or be the word NULL.
     are_same = " and ".join(f"before.part_{at} is not distinct from after.part_{at}" for at in range(len(key)))

@@ -20,7 +20,7 @@ from typing import Any
 
 import duckdb
 
-from dialogue_warehouse.common.database import connect, identifier, literal
+from dialogue_warehouse.common.database import connect, hashed, identifier, literal
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, DUCKDB_TABLES, Settings
@@ -284,7 +284,7 @@ def _same_rows(reuse: Reuse, names: Iterable[str], paths: WarehousePaths, settin
 def _content(con: duckdb.DuckDBPyConnection, table: str) -> list[tuple[Any, ...]]:
     """Return the columns of a table with their types, and 128 bits of hashes of its rows, in any order."""
     columns = con.execute(f"select column_name, column_type from (describe {table})").fetchall()
-    listed = ", ".join(identifier(column) for column, _ in columns)
+    listed = hashed(dict(columns))
     hashes = f"count(*), sum(hash({listed})), sum(hash(1, {listed}))"
     return [*columns, *con.execute(f"select {hashes} from {table}").fetchall()]
 

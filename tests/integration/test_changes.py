@@ -101,6 +101,14 @@ def test_rows_whose_keys_have_the_same_words_are_distinguished(paths: WarehouseP
     ] == []
 
 
+def test_change_of_a_list_alone_is_found(paths: WarehousePaths) -> None:
+    """Regression: DuckDB's hash of an empty list is that of NULL, so `diff` found nothing."""
+    before = builds.published_build(paths)[0]
+    alter(paths, "update core.fct_frames set requested_slots = null where requested_slots = []")
+    (found,) = find_changes(paths, before, OTHER, Settings()).rows
+    assert (found.table_name, found.change) == ("core.fct_frames", "changed")
+
+
 def test_changed_columns_verdicts_and_counts_are_reported(paths: WarehousePaths) -> None:
     before = builds.published_build(paths)[0]
     with duckdb.connect(str(paths.build_database(OTHER)), read_only=True) as con:

@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.reading import descriptions
+from dialogue_warehouse.reading.findings import read_rows
 from tests.contract.battery import VOCABULARIES
 
 
@@ -108,3 +109,26 @@ def test_descriptions_are_true(columns: list[Column]) -> None:
 )
 def test_untrue_description_is_noticed(column: Column, wrong: str) -> None:
     assert untrue([column]) == {(*column[:2], wrong)}
+
+
+@pytest.mark.parametrize("table", ["core.dim_intents", "core.dim_slots"])
+def test_keys_of_definitions_have_a_documented_form(sample_folder: Path, table: str) -> None:
+    """Regression: the form of the keys of corpora without services, or with two lists of slots, was another one."""
+    (key,) = descriptions.links()[table].key
+    with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
+        ((text,),) = con.execute(
+            "select comment from duckdb_columns() where schema_name || '.' || table_name = ? and column_name = ?",
+            [table, key],
+        ).fetchall()
+        definitions = read_rows(con, f"from {table}")
+    forms = re.findall(r"`([^`]*<\w+>)`", text)
+    other = [
+        row[key]
+        for row in definitions
+        if not any(
+            row[key].endswith(form.replace("<", "{").replace(">", "}").format_map(row))
+            and form.startswith("/") == (row["service"] is not None)
+            for form in forms
+        )
+    ]
+    assert other == []

@@ -6,9 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from dialogue_warehouse.common.database import QueryError, connect
+from dialogue_warehouse.common.database import QueryError, connect, hashed
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.settings import Settings
 
@@ -88,3 +89,22 @@ def test_connection_has_the_limits_of_the_settings_and_spills_to_its_own_folder(
 def test_limits_that_duckdb_refuses_name_the_settings(wrong: dict) -> None:
     with pytest.raises(QueryError, match=r"^DIALOGUE_MEMORY_LIMIT or DIALOGUE_THREADS: [^\n]+$"):
         connect(Settings(**wrong))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[]::varchar[] as a, 'b' as b", "null::varchar[] as a, 'b' as b"),
+        ("['a', 'b'] as a, ['c'] as b", "['a'] as a, ['b', 'c'] as b"),
+        ("map {}::map(varchar, varchar) as a", "null::map(varchar, varchar) as a"),
+        ("[null]::varchar[] as a", "[]::varchar[] as a"),
+    ],
+)
+def test_hash_distinguishes_lists(one: str, other: str) -> None:
+    """Regression: a build reused tables of other lists, and `diff` did not find them."""
+    with duckdb.connect() as con:
+        columns = dict(con.execute(f"select column_name, column_type from (describe select {one})").fetchall())
+        (found,) = con.execute(
+            f"select count(distinct hash({hashed(columns)})) from (select {one} union all select {other})"
+        ).fetchall()
+    assert found == (2,)

@@ -58,13 +58,24 @@ presses as (
     group by dialogue_key, corpus_id, task, act
 ),
 
+-- An act that is prescribed again is missing once.
+prescribed_acts as (
+    select
+        corpus_id,
+        intent,
+        act,
+        min(position) as position
+    from {{ ref('dim_intent_acts') }}
+    group by corpus_id, intent, act
+),
+
 missing as (
     select
         dialogues.dialogue_key,
         {{ list_agg_ordered('prescribed.act', 'prescribed.position') }} as acts,
         count(*) as act_count
     from dialogues
-    inner join {{ ref('dim_intent_acts') }} as prescribed
+    inner join prescribed_acts as prescribed
         on
             dialogues.corpus_id = prescribed.corpus_id
             and dialogues.task = prescribed.intent
@@ -82,7 +93,7 @@ extra as (
         {{ list_agg_ordered('presses.act', 'presses.place') }} as acts,
         count(*) as act_count
     from presses
-    left join {{ ref('dim_intent_acts') }} as prescribed
+    left join prescribed_acts as prescribed
         on
             presses.corpus_id = prescribed.corpus_id
             and presses.task = prescribed.intent
