@@ -214,6 +214,11 @@ def test_download_has_all_rows_and_the_page_the_first(client: TestClient) -> Non
     assert asked(client, query, "answer.csv").count("\n") == SHOWN + 501
 
 
+def test_text_of_several_lines_has_the_line_ends_that_were_typed(client: TestClient) -> None:
+    """Regression: a browser sends the line ends of the field as CRLF, which the query then had in its texts."""
+    assert ">[&#34;a\\nb&#34;]</bdi>" in asked(client, "select ['a\r\nb'] as text")
+
+
 @pytest.mark.parametrize("kind", ["bars", "lines", "points"])
 def test_answer_is_drawn(client: TestClient, kind: str) -> None:
     text = asked(client, "select corpus_id, count(*) as n from fct_turns group by all", chart=kind, across="corpus_id")
