@@ -365,7 +365,13 @@ def test_cases_of_a_rule_of_all_corpora_are_limited_to_one(client: TestClient, c
         order by all limit 1
         """,
     )[0]
-    assert f"Cases 1 to {count} of {count} " in opened(client, f"/violations.html?rule={rule}&corpus={corpus}")
+    for page in (f"/violations.html?rule={rule}&corpus={corpus}", f"/violations.html?corpus={corpus}"):
+        text = opened(client, page)
+        listed = re.search(rf'<tbody id="{rule}-all".*?(?=<tbody id|</main>)', text, re.DOTALL)[0]
+        assert f'data-head="Cases">{count}<' in listed
+        assert {name.partition("/")[0] for name in re.findall(r"<tr><td>([^<]+)</td>", listed)} == {corpus}
+        cases = f"Cases 1 to {count} of {count} " if "rule=" in page else f'&amp;corpus={corpus}">All {count} case'
+        assert cases in listed
 
 
 def test_worst_defects_of_the_overview_lead_to_their_cases(client: TestClient) -> None:
