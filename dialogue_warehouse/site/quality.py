@@ -173,7 +173,8 @@ def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return the builds, a chart of one of their numbers, and what one of them changed."""
-    known = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc limit 50")
+    every = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
+    known = every[:ROWS]
     figure = parameters.get("figure", "")
     figure = figure if figure in FIGURES else next(iter(FIGURES))
     build = parameters.get("build", "")
@@ -181,6 +182,7 @@ def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
     history = [(row["build_id"], [row[figure]]) for row in reversed(known)]
     return {
         "builds": known,
+        "total": len(every),
         "figures": FIGURES,
         "figure": figure,
         "build": build,

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import WarehousePaths, example_queries
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.site import report
+from dialogue_warehouse.site import quality, report
 from dialogue_warehouse.site.application import MENU, WHOLE, application
 from dialogue_warehouse.site.asking import divide_line
 from dialogue_warehouse.site.query_process import SHOWN
@@ -442,3 +442,10 @@ def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyCon
     for build_id, turns in rows(con, "select build_id, turn_count from quality.builds"):
         assert build_id in text
         assert f"{turns:,}" in text
+
+
+def test_builds_that_are_not_shown_are_counted(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a page with the newest 50 builds said that it had all of them."""
+    assert "All published builds" in opened(client, "/builds")
+    monkeypatch.setattr(quality, "ROWS", 0)
+    assert "The 0 newest of the 1 published builds" in opened(client, "/builds")
