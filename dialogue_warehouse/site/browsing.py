@@ -6,6 +6,7 @@ which the reader can take to the page of SQL or download.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,8 @@ FILTERED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT")
 """Types of the columns whose values filter by a click."""
 LINKS = frozenset({*KEYED_TABLES.values(), "unit_key"})
 """Columns with keys, which open a dialogue; the unit of a score has one, too."""
+LINE_END = re.compile(r"\r\n?")
+"""The line ends other than a line feed. A form sends every line end as both characters, whatever the value has."""
 Parameters = list[tuple[str, str]]
 
 
@@ -42,7 +45,8 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
         return {"schemas": schemas}
     asked = parameters["_table"]
     table = build.kept.get(("table", asked), lambda: catalogue.describe_table(con, asked))
-    given = [(field, value) for field, value in parameters.multi_items() if value]  # as the addresses of pages do
+    items = parameters.multi_items()
+    given = [(field, LINE_END.sub("\n", value)) for field, value in items if value]  # as the addresses of pages do
     return _rows(con, table, given)
 
 
@@ -134,9 +138,13 @@ def _condition(columns: dict[str, str], field: str, value: str) -> str:
     if field == "_null":
         return f"{identifier(column)} is null"
     text = identifier(column) if columns[column] == "VARCHAR" else f"cast({identifier(column)} as text)"
+    wanted = literal(value)
+    if "\n" in value:  # one line, or the form of the page of SQL would send other line ends
+        text = f"regexp_replace({text}, '\\r\\n?', chr(10), 'g')"
+        wanted = " || chr(10) || ".join(map(literal, value.split("\n")))
     if field != column:
-        return f"contains(lower({text}), lower({literal(value)}))"
-    return f"{text} = {literal(value)}"
+        return f"contains(lower({text}), lower({wanted}))"
+    return f"{text} = {wanted}"
 
 
 def _words(field: str, value: str) -> str:

@@ -113,7 +113,7 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
     Raises InputError if it names one that does not exist.
     """
     asked = _asked(parameters, "corpus", "kind", "broken", "search", "rule")
-    rows = [rule for rule in reading.rules if _is_asked(rule, asked)]
+    rows = [rule for rule in (_of_corpus(one, asked.get("corpus")) for one in reading.rules) if _is_asked(rule, asked)]
     is_of_several = len(rows) > 1 and "corpus" not in asked and all(rule["corpus_id"] for rule in rows)
     if "rule" in asked and is_of_several:  # none of them has all cases
         asked["search"] = asked.pop("rule")
@@ -140,13 +140,18 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
     return {"listed": [rule | {"cases": cases}], "paging": paging, "asked": asked}
 
 
+def _of_corpus(rule: Row, corpus: str | None) -> Row:
+    """Return a rule with the cases of a corpus alone, if the rule is of all corpora and a corpus is given."""
+    return rule | rule["of_corpora"].get(corpus, {})
+
+
 def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
     return (
         ("corpus" not in asked or asked["corpus"] in rule["corpora"])
         and asked.get("kind") in (None, rule["kind"] or "defect")
         and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
         and asked.get("rule") in (None, rule["rule_id"])
-        and _has_words(rule, asked.get("search", ""))
+        and _has_words({name: value for name, value in rule.items() if name != "of_corpora"}, asked.get("search", ""))
     )
 
 
@@ -168,7 +173,8 @@ def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return the builds, a chart of one of their numbers, and what one of them changed."""
-    known = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc limit 50")
+    every = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
+    known = every[:ROWS]
     figure = parameters.get("figure", "")
     figure = figure if figure in FIGURES else next(iter(FIGURES))
     build = parameters.get("build", "")
@@ -176,6 +182,7 @@ def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
     history = [(row["build_id"], [row[figure]]) for row in reversed(known)]
     return {
         "builds": known,
+        "total": len(every),
         "figures": FIGURES,
         "figure": figure,
         "build": build,

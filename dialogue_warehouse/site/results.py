@@ -143,7 +143,8 @@ def read_corpora(con: Connection, build_id: str) -> list[Row]:
 def read_rules(con: Connection) -> list[Row]:
     """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora.
 
-    `corpora` are those of the rule, or those with a case of a rule of all corpora.
+    `corpora` are those of the rule, or those with a case of a rule of all corpora. `of_corpora` has the number of cases
+    and the first cases of a rule of all corpora in each of them.
     """
     rules = read_rows(con, "select * from quality.violation_rules")
     order = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
@@ -177,6 +178,14 @@ def read_rules(con: Connection) -> list[Row]:
             rule["upstream_reference"] = rule["upstream_reference"] or case["upstream_reference"]
         rule["corpora"] = [rule["corpus_id"]] if rule["corpus_id"] else sorted({case["corpus_id"] for case in own})
         rule["cases"] = own[:CASES_SHOWN]
+        rule["of_corpora"] = {
+            row["corpus_id"]: {
+                "observed": row["observed"],
+                "cases": [case for case in own if case["corpus_id"] == row["corpus_id"]],
+            }
+            for row in counts
+            if row["rule_id"] == rule["rule_id"] and rule["corpus_id"] is None
+        }
     return sorted(rules, key=lambda rule: (not rule["observed"], rule["corpus_id"] or "", rule["rule_id"]))
 
 

@@ -18,7 +18,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.exporting import losses, preference, writing
 from dialogue_warehouse.exporting.preference import PreferenceOptions
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.selection import Selection
 from dialogue_warehouse.settings import Settings
 from tests import exported, fixtures
@@ -91,6 +91,9 @@ def test_preferences_are_those_of_the_files(
             counts.update(of_file)
     assert {name: counts[name] for name in expected.left_out(release)} == expected.left_out(release)
     assert all(counts[name] for name in ("ties", "pairs_with_one_text", "chosen_without_answer", "blank_answers"))
+    described = (CLONE / "docs" / "export.md").read_text(encoding="utf-8")
+    left_out = counts.keys() - {"dialogues", "exported_dialogues", "examples"}
+    assert [name for name in sorted(left_out) if f"`{name}`" not in described] == []
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)

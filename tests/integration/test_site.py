@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import WarehousePaths, example_queries
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.site import report
+from dialogue_warehouse.site import quality, report
 from dialogue_warehouse.site.application import MENU, WHOLE, application
 from dialogue_warehouse.site.asking import divide_line
 from dialogue_warehouse.site.query_process import SHOWN
@@ -214,6 +214,11 @@ def test_download_has_all_rows_and_the_page_the_first(client: TestClient) -> Non
     assert asked(client, query, "answer.csv").count("\n") == SHOWN + 501
 
 
+def test_text_of_several_lines_has_the_line_ends_that_were_typed(client: TestClient) -> None:
+    """Regression: a browser sends the line ends of the field as CRLF, which the query then had in its texts."""
+    assert ">[&#34;a\\nb&#34;]</bdi>" in asked(client, "select ['a\r\nb'] as text")
+
+
 @pytest.mark.parametrize("kind", ["bars", "lines", "points"])
 def test_answer_is_drawn(client: TestClient, kind: str) -> None:
     text = asked(client, "select corpus_id, count(*) as n from fct_turns group by all", chart=kind, across="corpus_id")
@@ -360,7 +365,13 @@ def test_cases_of_a_rule_of_all_corpora_are_limited_to_one(client: TestClient, c
         order by all limit 1
         """,
     )[0]
-    assert f"Cases 1 to {count} of {count} " in opened(client, f"/violations.html?rule={rule}&corpus={corpus}")
+    for page in (f"/violations.html?rule={rule}&corpus={corpus}", f"/violations.html?corpus={corpus}"):
+        text = opened(client, page)
+        listed = re.search(rf'<tbody id="{rule}-all".*?(?=<tbody id|</main>)', text, re.DOTALL)[0]
+        assert f'data-head="Cases">{count}<' in listed
+        assert {name.partition("/")[0] for name in re.findall(r"<tr><td>([^<]+)</td>", listed)} == {corpus}
+        cases = f"Cases 1 to {count} of {count} " if "rule=" in page else f'&amp;corpus={corpus}">All {count} case'
+        assert cases in listed
 
 
 def test_worst_defects_of_the_overview_lead_to_their_cases(client: TestClient) -> None:
@@ -431,3 +442,10 @@ def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyCon
     for build_id, turns in rows(con, "select build_id, turn_count from quality.builds"):
         assert build_id in text
         assert f"{turns:,}" in text
+
+
+def test_builds_that_are_not_shown_are_counted(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a page with the newest 50 builds said that it had all of them."""
+    assert "All published builds" in opened(client, "/builds")
+    monkeypatch.setattr(quality, "ROWS", 0)
+    assert "The 0 newest of the 1 published builds" in opened(client, "/builds")

@@ -66,6 +66,19 @@ def test_rows_of_a_table_are_filtered_and_ordered(client: TestClient, con: duckd
     assert "No row matches" in opened(client, f"/tables?{hostile}")
 
 
+def test_rows_with_several_lines_are_found_by_a_form(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
+    """Regression: a form sends every line end as CRLF, so that its filter found no row."""
+    of_several = "select min(query) from quality.claims where contains(query, chr(10))"
+    ((query, count),) = rows(
+        con, f"select query, count(*) from quality.claims where query = ({of_several}) group by all"
+    )
+    asked = {"_table": "quality.claims", "query": query.replace("\n", "\r\n"), "_column": "corpus_id"}
+    text = opened(client, f"/tables?{urllib.parse.urlencode(asked)}")
+    assert total_on(text) == count
+    (as_sql,) = {link for link in Page(text).links if link.startswith("sql?")}
+    assert f"{count} row" in opened(client, f"/{as_sql.replace('%0A', '%0D%0A')}")
+
+
 @pytest.mark.parametrize("column", ["speaker", 'x" or 1=1'])
 @pytest.mark.parametrize(
     "asked", ["{}=user", "_null={}", "_contains_{}=a", "_column={}&_contains=a", "_order=-{}"], ids=lambda asked: asked

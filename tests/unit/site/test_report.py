@@ -211,7 +211,14 @@ def test_claim_of_an_earlier_build_leads_nowhere(hostile, is_there: bool) -> Non
     found = replace(hostile, claims=[CLAIM] if is_there else [])
     change = {"corpus_id": "a", "kind": "claim", "table_name": "b", "change": "changed", "row_count": 1}
     builds = report.templates().get_template("builds.html")
-    about = {"builds": [BUILD], "figures": {}, "figure": "", "build": "c", "chart": drawing.bars("Build", [], [])}
+    about = {
+        "builds": [BUILD],
+        "total": 1,
+        "figures": {},
+        "figure": "",
+        "build": "c",
+        "chart": drawing.bars("Build", [], []),
+    }
     about["changes"] = [change | {"first_keys": [HOSTILE]}]
     for page in (report.render(found)["expectations.html"], builds.render(report.shared(found) | about, page="builds")):
         links = [str(attributes.get("href")) for tag, attributes in Tags(page).found if tag == "a"]
