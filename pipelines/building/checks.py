@@ -242,6 +242,8 @@ def check_input(source: Source) -> None:
         raise InputError(f"{paths.root}: the path has {length} bytes; that of a warehouse can have {LONGEST_PATH}")
     if GLOB_CHARACTERS & set(str(paths.root)):
         raise InputError(f"{paths.root}: the path of a warehouse cannot have any of * ? [ ] {{ }}")
+    if settings.engine == SPARK and "\\" in str(paths.root):  # an escape in its SQL, and in its patterns of files
+        raise InputError(f"{paths.root}: the path of a warehouse that Spark builds cannot have a backslash")
     ownership.refuse_foreign(paths)
     session.check_engine(settings)
     corpora = registry.load_corpora(settings.only)

@@ -32,6 +32,14 @@ def test_folder_whose_name_is_a_pattern_is_rejected_in_one_line(tmp_path: Path) 
     assert (refused.returncode, refused.stderr) == (2, reported)
 
 
+def test_spark_builds_no_folder_whose_name_has_a_backslash(tmp_path: Path) -> None:
+    """Regression: Spark wrote to another folder, because it reads a backslash as the beginning of an escape."""
+    refused = run_command("build", "--engine", "spark", "--warehouse", tmp_path / r"a\nb")
+    reported = f"error: {tmp_path}/a\\nb: the path of a warehouse that Spark builds cannot have a backslash\n"
+    assert (refused.returncode, refused.stderr) == (2, reported)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_warehouse_of_another_user_can_be_read_and_verified_but_not_written(
     tmp_path: Path, awkward_folder: Path, awkward_releases: Path
 ) -> None:
