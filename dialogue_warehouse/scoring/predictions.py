@@ -7,6 +7,7 @@ at a time, and the text of one file.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import hashlib
 import itertools
@@ -151,7 +152,7 @@ def _records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple
         try:
             yield place, decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{file}: {place}{_named(form, raw)}: {_problem(error)}") from error
+            raise InputError(f"{file}: {place}{_named(form, raw)}: {_problem(error, bytes(raw))}") from error
 
 
 def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[tuple[str, Any]]:
@@ -170,9 +171,11 @@ def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[t
         yield f"record {number}", raw
 
 
-def _problem(error: Exception) -> str:
+def _problem(error: Exception, raw: bytes) -> str:
     """Return what is wrong with a JSON text, and where in its value."""
-    if isinstance(error, UnicodeDecodeError):
+    try:  # msgspec's own error for it differs from version to version
+        codecs.getincrementaldecoder("utf-8")().decode(raw)  # a cut letter at the end is another problem
+    except UnicodeDecodeError:
         return "a text is not UTF-8"
     if isinstance(error, RecursionError):
         return "values are nested too deeply"
@@ -217,4 +220,4 @@ def _last(form: PredictionForm, content: bytes, error: Exception) -> str:
     key, word = next(iter(form.place.items()))
     names = _names(key, content[:at])
     after = f"; the last {word} before is {names[-1]}" if names else ""
-    return f": {_problem(error)}{after}"
+    return f": {_problem(error, content)}{after}"

@@ -248,7 +248,7 @@ class Site:
 
     async def sql(self, request: Request) -> Response:
         """Answer with the page of SQL, and the answer to the query of the URL."""
-        query = asking.LINE_END.sub("\n", request.query_params.get("query", ""))  # a form sends other line ends
+        query = browsing.FORM_LINE_END.sub("\n", request.query_params.get("query", ""))  # a form sends other line ends
         elsewhere = is_from_elsewhere(request)
         answer, nonce = None, secrets.token_urlsafe(16)
         if query.strip() and not elsewhere:

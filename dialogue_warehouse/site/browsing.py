@@ -31,7 +31,7 @@ FILTERED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT")
 """Types of the columns whose values filter by a click."""
 LINKS = frozenset({*KEYED_TABLES.values(), "unit_key"})
 """Columns with keys, which open a dialogue; the unit of a score has one, too."""
-LINE_END = re.compile(r"\r\n?")
+FORM_LINE_END = re.compile(r"\r\n?")
 """The line ends other than a line feed. A form sends every line end as both characters, whatever the value has."""
 Parameters = list[tuple[str, str]]
 
@@ -46,7 +46,7 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     asked = parameters["_table"]
     table = build.kept.get(("table", asked), lambda: catalogue.describe_table(con, asked))
     items = parameters.multi_items()
-    given = [(field, LINE_END.sub("\n", value)) for field, value in items if value]  # as the addresses of pages do
+    given = [(field, FORM_LINE_END.sub("\n", value)) for field, value in items if value]  # as the addresses of pages do
     return _rows(con, table, given)
 
 
