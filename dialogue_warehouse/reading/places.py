@@ -145,7 +145,7 @@ class Place:
         else:
             tables = tables_beside(self._path)
         try:
-            build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, self._path)
+            build_id = database.stem if BUILD_ID.fullmatch(database.stem) else _id_of(database, tables)
         except QueryError as error:
             if self._url:  # the next attempt downloads it again
                 what = _kind_of(self._path, error)
@@ -198,24 +198,38 @@ def _has_tables(folder: Path) -> bool:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from error
 
 
-def _id_of(database: Path, otherwise: Path) -> str:
-    """Return the id of the build in a file, or one made of the time of the file. Raises QueryError for another file."""
-    if database.is_file() and not tables_beside(database).is_dir():
-        with connect(Settings()) as con:
-            try:
-                con.execute(f"attach {literal(database)} as dialogues (type duckdb, read_only)")
-                for lock in connection.LOCKS:  # a view in the file may read other files
-                    con.execute(lock)
-            except duckdb.Error as error:
-                raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
-            if not con.execute(_HAS_TABLES).fetchall():
-                raise QueryError(f"{database}: is not the file of a warehouse: it has none of its tables")
-            with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException, duckdb.PermissionException):
-                query = "select build_id from dialogues.quality.builds order by started_at desc, build_id desc limit 1"
-                for (build_id,) in con.execute(query).fetchall():
-                    if BUILD_ID.fullmatch(build_id):
-                        return build_id
-    return f"{datetime.fromtimestamp(otherwise.stat().st_mtime, UTC):%Y%m%dT%H%M%S%f}Z"
+def _id_of(database: Path, tables: Path) -> str:
+    """Return the id of the build in a file or in Parquet tables, or one made of the time of what was opened.
+
+    The views of a database beside its Parquet tables name the files by this id. Raises QueryError for another file.
+    """
+    with connect(Settings()) as con:
+        if tables.is_dir():
+            files = {builds.name_of(file, tables): file for file in builds.files_below(tables / "quality" / "builds")}
+            builds.serve(con, also=files)
+            listed = f"read_parquet([{', '.join(map(literal, files))}])"
+        else:
+            _attach(con, database)
+            listed = "dialogues.quality.builds"
+        with contextlib.suppress(duckdb.Error):
+            query = f"select build_id from {listed} order by started_at desc, build_id desc limit 1"
+            for (build_id,) in con.execute(query).fetchall():
+                if BUILD_ID.fullmatch(build_id):
+                    return build_id
+    opened = tables if tables.is_dir() else database
+    return f"{datetime.fromtimestamp(opened.stat().st_mtime, UTC):%Y%m%dT%H%M%S%f}Z"
+
+
+def _attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
+    """Attach the file of a warehouse. Raises QueryError for another file."""
+    try:
+        con.execute(f"attach {literal(database)} as dialogues (type duckdb, read_only)")
+        for lock in connection.LOCKS:  # a view in the file may read other files
+            con.execute(lock)
+    except duckdb.Error as error:
+        raise QueryError(f"{database} cannot be opened: {one_line(error)}") from error
+    if not con.execute(_HAS_TABLES).fetchall():
+        raise QueryError(f"{database}: is not the file of a warehouse: it has none of its tables")
 
 
 def _describe(catalog: Path, tables: Path) -> None:

@@ -24,7 +24,7 @@ from dialogue_warehouse.api.dialogues import examples_of
 from dialogue_warehouse.paths import WarehousePaths, tables_beside
 from dialogue_warehouse.reading.findings import refuse_unknown_claim
 from dialogue_warehouse.storage import downloads
-from tests.unit.parquet_builds import make_parquet_build
+from tests.unit.parquet_builds import as_parquet, make_database, make_parquet_build
 from tests.unit.published import BUILD, TURNS, make_build
 
 COUNT = "select count(*) from fct_turns"
@@ -121,6 +121,27 @@ def test_database_with_its_parquet_tables_beside_it_is_opened(paths, tmp_path):
     shutil.copytree(paths.build_tables(BUILD), tables_beside(copy))
     with dw.open(copy) as warehouse:
         assert count(warehouse) == len(TURNS)
+
+
+@pytest.mark.parametrize(
+    ("opened", "is_described"),
+    [("copy [1].tables", True), ("copy [1].duckdb", True), ("copy [1].tables", False)],
+    ids=["tables", "database", "tables alone"],
+)
+def test_renamed_parquet_tables_keep_the_id_of_their_build(tmp_path, opened, is_described):
+    """Regression: they got an id from the time of the file, and with their database were called damaged."""
+    built = make_database(
+        tmp_path / "built.duckdb",
+        "create schema core; create table core.fct_turns as select 1 as turn_index; create schema quality; "
+        f"create table quality.builds as select '{BUILD}' as build_id, timestamp '2020-01-01' as started_at",
+    )
+    catalog = as_parquet(built, tmp_path)
+    tables_beside(catalog).rename(tmp_path / "copy [1].tables")
+    if is_described:
+        catalog.rename(tmp_path / "copy [1].duckdb")
+    with dw.open(tmp_path / opened) as warehouse:
+        assert (count(warehouse), warehouse.build_id) == (1, BUILD)
+        assert warehouse.table("builds").fetchall()[0][0] == BUILD
 
 
 def test_view_in_a_file_cannot_read_other_files(paths, tmp_path):
