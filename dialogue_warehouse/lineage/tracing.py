@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.json_values import beginning, resolve, shown
 from dialogue_warehouse.corpora import registry
@@ -167,11 +165,8 @@ class _Place:
 
 
 def _find_place(con: Connection, table: str, key: str, row: dict[str, Any]) -> _Place:
-    """Return the result of the published macro. Raises TraceError if the key has no place, or the build no macro."""
-    try:
-        places = read_rows(con, "from core.source_of(?)", [key])
-    except duckdb.CatalogException as error:
-        raise TraceError("the published build lacks the macro core.source_of: build again") from error
+    """Return the result of the published macro. Raises TraceError if the key has no place."""
+    places = read_rows(con, "from core.source_of(?)", [key])
     if not places and "dialogue_key" in row:
         raise TraceError(
             f"core.{table} has '{key}', but no form in int_{row['corpus_id']}__pointer_forms fits this key: add one"

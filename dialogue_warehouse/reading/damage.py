@@ -1,6 +1,7 @@
 """Find a problem of the published build that explains an error, because DuckDB does not name it.
 
-The problem is a damaged file, or a table or column that a build of another version lacks.
+The problem is a damaged file, or a table, column or macro that a build of another version lacks, or that Parquet tables
+lack without their database.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ OF_THE_QUERY = (
 OF_DAMAGE = re.compile(rf"Could not read enough bytes|{re.escape(builds.NAMES)}[^/]+/(?P<file>[^\"']+)")
 """DuckDB's message about a damaged file; its errors have a class and no other field. It may name a file of Parquet."""
 OF_OTHER_TABLES = (duckdb.BinderException, duckdb.CatalogException)
-"""Errors about a missing table or column."""
+"""Errors about a missing table, column or macro."""
+MACROS = ("source_of", "json_pointer", "same_text", "transcript")
+"""The macros of core, which only the database of a build has."""
+OF_MACRO = re.compile(rf"Function with name ({'|'.join(MACROS)}) does not exist")
+"""DuckDB's message about one that is missing."""
 
 
 def cause_of(error: Exception, paths: WarehousePaths) -> InputError | None:
@@ -82,7 +87,7 @@ def damage_of_copy(error: Exception, copy: Path) -> InputError | None:
 
 
 def _of_another_version(error: Exception, paths: WarehousePaths) -> QueryError | None:
-    """Explain an error about a table or column of this version that the published build lacks."""
+    """Explain an error about a table, column or macro of this version that the published build lacks."""
     about = next((cause for cause in causes(error) if isinstance(cause, OF_OTHER_TABLES)), None)
     if about is None:
         return None
@@ -92,6 +97,9 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> QueryError |
         with connection.open_published(paths) as con:
             query = "select schema_name || '.' || table_name, column_name from duckdb_columns()"
             there = set(con.execute(query).fetchall())
+            macros = con.execute("select function_name from duckdb_functions() where schema_name = 'core'").fetchall()
+        if (macro := OF_MACRO.search(str(about))) and (macro[1],) not in macros:
+            return QueryError(_without_macro(paths, build_id, macro[1]))
         tables = {table for table, _ in there}
         for table, model in descriptions.models().items():
             for column in (entry["name"] for entry in model["columns"]):
@@ -101,6 +109,17 @@ def _of_another_version(error: Exception, paths: WarehousePaths) -> QueryError |
                         f"{table}.{column} ({first_line(about)}); {_advice(paths, build_id)}"
                     )
     return None
+
+
+def _without_macro(paths: WarehousePaths, build_id: str, macro: str) -> str:
+    """Return why a build lacks a macro, and what to do."""
+    copy = builds.opened_copy(paths, build_id)
+    if copy is not None and copy.is_dir() and not (database := copy.with_suffix(".duckdb")).is_file():
+        return f"{copy}: the macro core.{macro} is only in the database of the build; copy that to {database}"
+    return (
+        f"build {build_id} was made by another version of dialogue-warehouse and lacks the macro core.{macro}; "
+        f"{_advice(paths, build_id)}"
+    )
 
 
 def _advice(paths: WarehousePaths, build_id: str) -> str:

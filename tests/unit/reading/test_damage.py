@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +16,11 @@ import dialogue_warehouse as dw
 from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.paths import DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.reading import connection, damage
 from dialogue_warehouse.releases.unpacking import sha256_of
 from dialogue_warehouse.storage import builds
+from tests.unit.parquet_builds import make_parquet_build
 from tests.unit.published import BUILD, run
 from tests.unit.storage.test_builds import LANDED
 
@@ -148,3 +150,37 @@ def test_command_that_needs_a_newer_column_names_the_build(
         reported = capsys.readouterr().err
         assert reported.startswith(f"error: build {BUILD} was made by another version"), arguments
         assert reported.count("\n") == 1
+
+
+def test_every_published_macro_is_known() -> None:
+    texts = [file.read_text() for file in (DBT_PROJECT / "macros").rglob("*.sql")]
+    found = {name for text in texts for name in re.findall(r"create or replace macro core\.(\w+)", text)}
+    assert found == set(damage.MACROS)
+
+
+@pytest.mark.parametrize("macro", damage.MACROS)
+def test_missing_macro_is_named(described: WarehousePaths, macro: str) -> None:
+    reported = str(damage.cause_of(error_of_a_reader(described, f"select core.{macro}('a')"), described))
+    assert reported.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks the macro ")
+    assert f"core.{macro}; `{command('build', warehouse=described.root)}` builds" in reported
+
+
+def test_macro_that_is_there_is_not_called_missing(described: WarehousePaths) -> None:
+    with duckdb.connect(described.build_database(BUILD)) as con:
+        con.execute("create macro core.same_text(text) as lower(text)")
+    assert damage.cause_of(error_of_a_reader(described, "select x.same_text('a')"), described) is None
+
+
+def test_macro_that_parquet_tables_lack_alone_is_named(
+    paths: WarehousePaths, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: `show` with the key of a row, and `--without-leaks`, ended in an internal error."""
+    shutil.rmtree(paths.root)
+    make_parquet_build(paths)
+    alone = shutil.copytree(paths.build_tables(BUILD), tmp_path / "alone.tables")
+    said = f"{alone}: the macro core.source_of is only in the database of the build; copy that to {alone.parent}/alone"
+    with dw.open(alone) as warehouse, pytest.raises(dw.QueryError) as refused:
+        warehouse.sql("from core.source_of('a')")
+    assert str(refused.value) == f"{said}.duckdb"
+    assert main(["sql", "from core.source_of('a')", "--warehouse", str(alone)]) == 2
+    assert capsys.readouterr().err == f"error: {said}.duckdb\n"
