@@ -1,7 +1,8 @@
 """The parts of a dialogue as typed objects: turns, annotations, scenario, guideline, knowledge.
 
-The JSON of a dialogue always has all these fields, in this order. A `key` is the key of a row in `core`. Text is cut at
-the ends of its spans, as in the SQL macro `core.transcript`.
+The JSON of a dialogue always has all these fields, in this order. A `key` is the key of a row in `core`; that of an
+item of knowledge or of a slot of a state is the beginning of the keys of several rows. Text is cut at the ends of its
+spans, as in the SQL macro `core.transcript`.
 """
 
 from __future__ import annotations
