@@ -9,8 +9,10 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from dialogue_warehouse.corpora import registry
-from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.errors import CheckError, InputError, first_line
 from dialogue_warehouse.paths import absolute, refuse_root
 from dialogue_warehouse.reading.selection import DEFECTS, Selection
 from dialogue_warehouse.settings import Settings, folder_named, variable_of
@@ -77,7 +79,8 @@ def selection_of(
 def in_words_of_python() -> Generator[None]:
     """Replace the option or command that an error names with the argument or method of the Python API.
 
-    An error of the system, such as a folder that cannot be written, is raised as CheckError.
+    An error of the system, such as a folder that cannot be written, is raised as CheckError, and so is one of DuckDB
+    about memory or a file.
     """
     try:
         yield
@@ -90,6 +93,10 @@ def in_words_of_python() -> Generator[None]:
         raise
     except OSError as error:
         raise CheckError(f"{error.filename or 'a file'}: {error.strerror or error}") from error
+    except duckdb.OutOfMemoryException as error:
+        raise CheckError("DuckDB needs more memory than it may use: memory_limit of open allows more") from error
+    except duckdb.IOException as error:
+        raise CheckError(first_line(error)) from error
 
 
 def words(given: Names, what: str) -> tuple[str, ...]:

@@ -440,5 +440,5 @@ class Warehouse:
             return None
         from dialogue_warehouse.api import notebook  # Jinja is needed only here
 
-        with self._opened.another() as con:
+        with self._opened.another() as con, self._opened.explaining():
             return notebook.summary_of(con, self.place, self.build_id)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import dialogue_warehouse as dw
@@ -110,3 +111,30 @@ def test_path_with_half_a_surrogate_pair_is_refused(given: str | Path):
         arguments.place(given)
     with pytest.raises(dw.InputError, match=r"^to: .*\\ud800.* is not a path$"):
         arguments.path("to", given)
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (
+            duckdb.OutOfMemoryException("Out of Memory Error: no block\n\nPossible solutions:\n* SET memory_limit"),
+            "DuckDB needs more memory than it may use: memory_limit of open allows more",
+        ),
+        (duckdb.IOException("IO Error: Could not write file\nmore"), "IO Error: Could not write file"),
+        (OSError(28, "No space left on device", "folder/file"), "folder/file: No space left on device"),
+    ],
+)
+def test_what_cannot_be_done_is_a_check_error_of_one_line(raised: Exception, said: str):
+    """Regression: reading and exporting with little memory raised DuckDB's own error, of several lines."""
+    with pytest.raises(dw.CheckError) as refused, arguments.in_words_of_python():
+        raise raised
+    assert str(refused.value) == said
+
+
+def test_summary_of_a_build_of_another_version_names_it(paths):
+    """Regression: a notebook showed DuckDB's own error."""
+    with (
+        dw.open(paths.root) as warehouse,
+        pytest.raises(dw.QueryError, match=r"^build \w+ was made by another version"),
+    ):
+        warehouse._repr_html_()
