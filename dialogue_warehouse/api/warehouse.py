@@ -133,10 +133,12 @@ class Warehouse:
         """
         arguments.refuse_other("verdict", verdict, VERDICTS)
         unexpected = arguments.flag("unexpected", unexpected)
-        if claim is not None:
-            with self._opened.another() as con, self._opened.explaining():
-                findings.refuse_unknown_claim(con, arguments.text("claim", claim))
-        return self.sql(findings.claims_query(arguments.corpora(corpus), verdict, unexpected, "whole", claim))
+        claim = None if claim is None else arguments.text("claim", claim)
+        corpora = arguments.corpora(corpus)
+        with self._opened.another() as con, self._opened.explaining():
+            selection.refuse_absent_corpora(con, corpora)
+            findings.refuse_unknown_claim(con, claim)
+        return self.sql(findings.claims_query(corpora, verdict, unexpected, "whole", claim))
 
     def violations(
         self, *, corpus: str | Iterable[str] | None = None, rule: str | None = None, summary: bool = False
@@ -158,10 +160,12 @@ class Warehouse:
             If there is no such corpus or rule.
         """
         summary = arguments.flag("summary", summary)
-        if rule is not None:
-            with self._opened.another() as con, self._opened.explaining():
-                findings.refuse_unknown_rule(con, arguments.text("rule", rule))
-        return self.sql(findings.violations_query(arguments.corpora(corpus), rule, summary, detail="whole"))
+        rule = None if rule is None else arguments.text("rule", rule)
+        corpora = arguments.corpora(corpus)
+        with self._opened.another() as con, self._opened.explaining():
+            selection.refuse_absent_corpora(con, corpora)
+            findings.refuse_unknown_rule(con, rule)
+        return self.sql(findings.violations_query(corpora, rule, summary, detail="whole"))
 
     def dialogue(self, key: str) -> Dialogue:
         """Return the dialogue of a key with all its data. To read many, `dialogues(keys=…)` is far faster than a loop.

@@ -248,13 +248,14 @@ def claims(
 
     --json and --csv have all columns: quote, document, SQL of the measurement, explanation.
     """
-    from dialogue_warehouse.reading import connection, findings
+    from dialogue_warehouse.reading import connection, findings, selection
     from dialogue_warehouse.reading.query import run_query
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
     text = findings.claims_query(settings.only, verdict, unexpected, _detail(form, verbose), claim)
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        selection.refuse_absent_corpora(con, options["only"] or ())
         findings.refuse_unknown_claim(con, claim, settings.warehouse)
         result = run_query(con, text)
         printing.print_result(result, form, pager=_page)
@@ -281,13 +282,14 @@ def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | No
 
     A row has its file, record and turn.
     """
-    from dialogue_warehouse.reading import connection, findings
+    from dialogue_warehouse.reading import connection, findings, selection
     from dialogue_warehouse.reading.query import run_query
     from dialogue_warehouse.terminal import printing
 
     settings = Settings.from_environment(**options)
     text = findings.violations_query(settings.only, rule, is_summary, _detail(form, verbose))
     with connection.open_published(warehouse_paths(settings), settings=settings) as con:
+        selection.refuse_absent_corpora(con, options["only"] or ())
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)
 
@@ -309,7 +311,7 @@ def verify(as_json: bool, **options: Any) -> None:
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
     verifying.refuse_damage(paths)
-    results = verifying.verify_published(paths, settings)
+    results = verifying.verify_published(paths, settings, options["only"] or ())
     print_results(results, as_json)
     verifying.refuse_differences(results)
 

@@ -13,7 +13,7 @@ import errno
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.json_values import pointer_token
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity
-from dialogue_warehouse.errors import CheckError, require_extra
+from dialogue_warehouse.errors import CheckError, InputError, require_extra
 from dialogue_warehouse.lineage.restored_files import RestoredFile
 from dialogue_warehouse.lineage.restoring import Restorer, open_core
 from dialogue_warehouse.paths import WarehousePaths
@@ -77,13 +77,20 @@ def verify_database(
         yield from verify(files, source, found_as)
 
 
-def verify_published(paths: WarehousePaths, settings: Settings) -> list[Verified]:
-    """Compare the files of the published build; the results are also stored beside the build."""
+def verify_published(paths: WarehousePaths, settings: Settings, named: Sequence[str] = ()) -> list[Verified]:
+    """Compare the files of the published build; the results are also stored beside the build.
+
+    Raises InputError if the build lacks one of the `named` corpora, or all corpora of the settings.
+    """
     build_id, database = builds.published_build(paths)
     source = settings.source or builds.source_of(paths, build_id)
     files.refuse_no_folder(source, "; --source FOLDER names the folder with the releases")
     built = builds.read_manifest(paths, build_id)
     corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built.corpora]
+    lacking = [name for name in named if name not in corpora]
+    if lacking or (settings.only and not corpora):
+        what = f"corpus '{[*lacking, *settings.only][0]}'"
+        raise InputError(f"--corpora: the published warehouse has no {what}; it has {', '.join(built.corpora)}")
     results = list(verify_database(database, source, corpora, settings, places_of(built.files)))
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
     try:

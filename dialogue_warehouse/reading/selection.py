@@ -78,7 +78,7 @@ def select(con: Connection, selection: Selection, timeout: float | None = None) 
     dialogue is left.
     """
     _refuse_unknown_keys(con, selection.keys)
-    _refuse_unknown(con, "--corpora", "corpus", selection.corpora, "corpus_id")
+    refuse_absent_corpora(con, selection.corpora)
     _refuse_unknown(con, "--licenses", "license", selection.licenses, "license")
     if lacking := [split for split in selection.splits if split not in SPLITS]:
         raise InputError(f"--split: there is no split {lacking[0]!r}; there are {', '.join(SPLITS)}")
@@ -94,6 +94,12 @@ def select(con: Connection, selection: Selection, timeout: float | None = None) 
     if not dialogues:
         raise InputError("no dialogue of the published warehouse matches the selection")
     return dialogues
+
+
+def refuse_absent_corpora(con: Connection, corpora: Sequence[str]) -> None:
+    """Raise InputError for a corpus that the published build lacks; an empty result would look like no violations."""
+    if corpora:
+        _refuse_unknown(con, "--corpora", "corpus", corpora, "corpus_id")
 
 
 def _refuse_unknown(con: Connection, option: str, noun: str, given: Sequence[str], column: str) -> None:

@@ -1,4 +1,4 @@
-"""The command `sql`: its options, its output forms, its time limit."""
+"""The command `sql`: its options, output forms and time limit; and corpora that the build lacks, for all commands."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import io
 import json
 
 import click
+import duckdb
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 from rich.console import Console
 
+import dialogue_warehouse as dw
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.main import cli, main
 from dialogue_warehouse.common.database import QueryError
+from dialogue_warehouse.corpora.registry import corpus_ids
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.lineage import verifying
+from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection, query
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
@@ -270,3 +277,38 @@ def test_reader_reads_the_pointer_again_if_its_build_is_missing(paths, monkeypat
         assert con.execute("select path from duckdb_databases() where database_name = 'dialogues'").fetchall() == [
             (str(paths.build_database(newer)),)
         ]
+
+
+@pytest.fixture
+def of_another_corpus(paths: WarehousePaths) -> WarehousePaths:
+    """Return a build whose only corpus is none of this project's."""
+    with duckdb.connect(paths.build_database(BUILD)) as con:
+        con.execute("create table core.dim_corpora as select 'toy' as corpus_id")
+    manifest = builds.read_manifest(paths, BUILD)
+    paths.build_manifest(BUILD).write_bytes(builds.encode_manifest(structs.replace(manifest, corpora=("toy",))))
+    return paths
+
+
+@pytest.mark.parametrize("command", ["claims", "violations"])
+def test_corpus_that_the_build_lacks_is_not_shown_as_one_without_findings(
+    of_another_corpus: WarehousePaths, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: there were no rows, as for a corpus in which everything is right."""
+    corpus = corpus_ids()[0]
+    said = f": the published warehouse has no corpus '{corpus}'; it has toy"
+    assert main([command, "--corpora", corpus, "--warehouse", str(of_another_corpus.root)]) == 2
+    assert capsys.readouterr().err == f"error: --corpora{said}\n"
+    with dw.open(of_another_corpus.root) as warehouse, pytest.raises(dw.InputError) as refused:
+        getattr(warehouse, command)(corpus=corpus)
+    assert str(refused.value) == f"corpus{said}"
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "of the environment"])
+def test_corpus_that_the_build_lacks_is_not_verified(of_another_corpus: WarehousePaths, is_named: bool) -> None:
+    """Regression: no file was compared, and the status was that of a warehouse whose files are all equal."""
+    corpora = (corpus_ids()[0],)
+    settings = Settings(source=of_another_corpus.root, only=corpora)
+    with pytest.raises(
+        InputError, match=f"^--corpora: the published warehouse has no corpus '{corpora[0]}'; it has toy$"
+    ):
+        verifying.verify_published(of_another_corpus, settings, corpora if is_named else ())
