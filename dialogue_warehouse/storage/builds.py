@@ -211,12 +211,19 @@ def pointed_build(paths: WarehousePaths) -> str | None:
 
 
 def published_build(paths: WarehousePaths) -> tuple[str, Path]:
-    """Return the id and the database of the published build. Raises InputError if there is none, or it is missing."""
+    """Return the id and the database of the published build.
+
+    Raises InputError if there is none, if it is missing, and if its folder cannot be read.
+    """
     build_id = pointed_build(paths)
     if build_id is None:
         raise InputError(f"no warehouse at {paths.root}: run `{command('build', warehouse=paths.root)}`")
     database = paths.build_database(build_id)
-    if not database.is_file():
+    try:
+        is_there = database.is_file()
+    except OSError as error:
+        raise InputError(f"{database}: {error.strerror}") from error
+    if not is_there:
         if pointed_build(paths) != build_id:  # another build was published meanwhile, and this one removed
             return published_build(paths)
         raise InputError(f"{paths.pointer} names build {build_id}, but {database} is missing: build again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import re
@@ -47,6 +48,20 @@ def test_published_file_of_a_folder_is_the_warehouse_itself(paths):
         make_build(paths, LATER)
         assert warehouse.refresh()
         assert warehouse.build_id == LATER
+
+
+def test_builds_that_cannot_be_read_are_an_error_of_the_project(paths, monkeypatch):
+    """Regression: Python raised the system's own error."""
+    is_file = Path.is_file
+
+    def refuse(file: Path) -> bool:
+        if file == paths.build_database(BUILD):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+        return is_file(file)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(dw.InputError, match=rf"{BUILD}\.duckdb: Permission denied$"):
+        dw.open(paths.root)
 
 
 def test_copied_file_is_opened_without_its_folder(paths, tmp_path):
