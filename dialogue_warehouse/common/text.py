@@ -79,7 +79,7 @@ def readable_size(count: int) -> str:
     """Write a number of bytes in a readable form: 512 B, 1.5 kB, 209 MB."""
     size, unit = float(count), "B"
     for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1_000:
+        if size < 999.5:  # more is written as 1.0 of the larger unit, not as 1,000
             break
         size, unit = size / 1_000, larger
     return f"{size:,.0f} {unit}" if unit == "B" or size >= 100 else f"{size:,.1f} {unit}"

@@ -166,6 +166,10 @@ def _raw_records(form: PredictionForm, content: bytes, file: Path) -> Iterator[t
         document: Any = msgspec.json.decode(content, type=dict[str, msgspec.Raw] if is_object else list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{file}: is not an array or an object of JSON{_last(form, content, error)}") from error
+    if is_object and next(iter(form.place)) in document:
+        raise InputError(
+            f"{file}: has one record{_named(form, content)}, without an array: write `[` and `]` around it"
+        )
     raws: Sequence[msgspec.Raw] = list(document.values()) if is_object else document
     for number, raw in enumerate(raws):
         yield f"record {number}", raw

@@ -109,6 +109,12 @@ def begin(session: Session, run_id: str) -> Build:
     return build.save(paths)
 
 
+def announce(session: Session) -> None:
+    """Write that a build has begun, so that `status` names it if it is killed before its first step begins it."""
+    clear_scratch(session.paths)
+    new_build(session.settings, run_id="").save(session.paths)
+
+
 def new_build(settings: Settings, run_id: str) -> Build:
     """Return a new build with these settings that has done nothing yet."""
     started = datetime.now(UTC)

@@ -20,7 +20,7 @@ from dialogue_warehouse.errors import naming
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import ownership
-from pipelines.building import alerts, fingerprint, publishing
+from pipelines.building import alerts, fingerprint, publishing, state
 from pipelines.building.session import Session, open_session
 from pipelines.building.summary import Summary, summarize
 from pipelines.dagster_graph import configuration
@@ -78,6 +78,7 @@ def _run_graph(session: Session, load_graph: LoadGraph) -> None:
     """Make all assets with this session and report them. An error of a step is raised as it is."""
     reporter = session.reporter
     with reporter.stage("load", "framework") as stage:
+        state.announce(session)
         session.start()
         import dagster as dg
 

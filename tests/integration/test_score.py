@@ -177,6 +177,7 @@ def damaged(form: PredictionForm, record: str) -> dict[str, tuple[bytes, str]]:
         "no number": (b"[" + nan + b"]", f"{place}JSON is malformed: .*{last}"),
         "deep": (b"[" + deep, f"{place}values are nested too deeply{last}"),
         "scalar": (b"3", f"{place}Expected `array`, got `int`"),
+        "one record": (text, rf"has one record, {word} {name}.*, without an array: write `\[` and `\]` around it"),
     }
 
 

@@ -18,7 +18,7 @@ from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import finding
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import ownership
+from dialogue_warehouse.storage import health, ownership
 from pipelines.building import checks
 from pipelines.dagster_graph.build import build_warehouse
 from tests.unit.published import BUILD, make_build
@@ -182,3 +182,15 @@ def test_run_of_dagster_refuses_what_the_command_refuses(
     assert {*of_command.values(), *calls.values()} <= {1}
     if case in ("less", "sample", "no space", "damaged"):
         assert of_command["refuse_less"] == calls["refuse_less"] == 1
+
+
+def test_build_that_ends_while_the_graph_is_loaded_was_interrupted(paths: WarehousePaths) -> None:
+    """A kill leaves the same: neither runs a step of the graph."""
+
+    def load(_: Settings) -> Any:
+        assert health.last_attempt(paths).outcome == "running"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_warehouse(Settings.from_environment(), Reporter(quiet=True), load)
+    assert [problem.kind for problem in health.find_problems(paths)] == ["nothing_published", "build_interrupted"]

@@ -15,7 +15,7 @@ from typing import Annotated
 import pytest
 from msgspec import Meta, Struct
 
-from dialogue_warehouse.common.text import NAME, command, place_of, split_lines
+from dialogue_warehouse.common.text import NAME, command, place_of, readable_size, split_lines
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
@@ -279,3 +279,11 @@ def test_line_names_the_warehouse_if_the_command_would_use_another(tmp_path, mon
     assert command("tables", warehouse=tmp_path).endswith(f" tables --warehouse {tmp_path}")
     monkeypatch.setenv("DIALOGUE_WAREHOUSE", str(tmp_path))
     assert command("tables", warehouse=tmp_path).endswith(" tables")
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (999_499, "999 kB"), (999_500, "1.0 MB"), (10**16, "10,000 TB")],
+)
+def test_size_is_written_in_the_largest_unit_that_gives_one(count: int, text: str) -> None:
+    assert readable_size(count) == text
