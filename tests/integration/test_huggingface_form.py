@@ -339,12 +339,8 @@ def test_rows_that_cannot_be_converted_are_quarantined_and_the_others_land(forms
             "class id 99 at /turns/frames/0/actions/0/act/0, but there are only 18 classes - at `$[3]`",
         ),
     ]
-    completed = run_command(
-        "restore", "--corpus", "mutualfriends", "--to", tmp_path / "restored", "--warehouse", warehouse
-    )
-    assert completed.returncode == 0, completed.stderr
-    restored = pq.read_table(tmp_path / "restored" / DIALOGUES)
-    assert str(restored.to_pylist()) == str(rows)
+    run_command("restore", "--corpus", "mutualfriends", "--to", tmp_path / "to", "--warehouse", warehouse)
+    assert str(pq.read_table(tmp_path / "to" / DIALOGUES).to_pylist()) == str(rows)  # nan is not equal to itself
     rows[3]["scenario_alphas"][:2] = ["-inf", "nan"]
     assert [json.loads(row[4]) for row in found] == [rows[1], rows[2], rows[3], dialogues[3]]
 
