@@ -89,11 +89,13 @@ def _write_file(restored: RestoredFile, target: Path) -> None:
 
 
 def _rows(table: forms.Table, restored: RestoredFile) -> Iterator[dict[str, Any]]:
-    """Yield the records as rows in the form of the file. A refused record already is a row."""
+    """Yield the records as rows in the form of the file. A refused record already is a row, as JSON."""
+    from dialogue_warehouse.releases import form_files
+
     refused = {pointer for _, pointer, _ in restored.file.quarantine}
     for record in restored.records:
         value = json.loads(record.text)
-        yield value if record.pointer in refused else table.redo(value)
+        yield form_files.row_from_json(table, value) if record.pointer in refused else table.redo(value)
 
 
 def write_records(restored: RestoredFile, stream: BinaryIO | gzip.GzipFile) -> None:

@@ -281,9 +281,22 @@ def _refuse_gaps(value: Any, pointer: str) -> None:
 
 
 def _as_json(value: Any) -> Any:
-    """Return the value with null for each number that JSON cannot express."""
+    """Return the value with a text, such as `nan`, for each number that JSON cannot express."""
     if isinstance(value, dict):
         return {name: _as_json(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_as_json(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def row_from_json(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a refused row with the values that `_as_json` wrote as texts."""
+    return _from_json(row, pa.struct(list(table.columns)))
+
+
+def _from_json(value: Any, of: pa.DataType) -> Any:
+    if isinstance(value, dict):
+        return {name: _from_json(member, of.field(name).type) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_from_json(item, of.value_type) for item in value]
+    return float(value) if isinstance(value, str) and pa.types.is_floating(of) else value

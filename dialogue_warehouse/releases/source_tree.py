@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -100,8 +100,8 @@ class _Folder(NamedTuple):
     is_linked: bool
 
 
-def walk(folder: Path) -> Iterator[Entry]:
-    """Yield every entry below a folder, in no order; nothing if the folder is missing.
+def walk(folder: Path, besides: Path | None = None) -> Iterator[Entry]:
+    """Yield every entry below a folder, in no order; nothing if the folder is missing, or below the folder `besides`.
 
     A folder that is a link is walked unless it is one of its own parents. Below a link, further links are followed only
     to folders not seen before, so that the walk always ends.
@@ -109,6 +109,7 @@ def walk(folder: Path) -> Iterator[Entry]:
     if not os.path.lexists(folder):
         return
     seen: set[tuple[int, int]] = set()
+    closed = set(_identities(besides)) if besides else set()
     waiting = [_Folder("", frozenset(_identities(folder)), is_linked=False)]
     while waiting:
         place = waiting.pop()
@@ -122,12 +123,18 @@ def walk(folder: Path) -> Iterator[Entry]:
             if SYSTEM_NAMES.fullmatch(entry.name):
                 continue
             try:
-                yield _look(entry, place, seen, waiting)
+                yield _look(entry, place, seen, waiting, closed)
             except OSError as error:
                 yield Entry(place.path + entry.name, problem=error.strerror or str(error))
 
 
-def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], waiting: list[_Folder]) -> Entry:
+def _look(
+    entry: os.DirEntry[str],
+    place: _Folder,
+    seen: set[tuple[int, int]],
+    waiting: list[_Folder],
+    closed: Set[tuple[int, int]],
+) -> Entry:
     """Examine one entry; a folder to walk is added to `waiting`."""
     path = place.path + entry.name
     if entry.is_dir():
@@ -137,7 +144,8 @@ def _look(entry: os.DirEntry[str], place: _Folder, seen: set[tuple[int, int]], w
         if is_link and (identity in place.inside or (place.is_linked and identity in seen)):
             return Entry(path, problem=LINK_INTO_A_RING)
         seen.add(identity)
-        waiting.append(_Folder(f"{path}/", place.inside | {identity}, place.is_linked or is_link))
+        if identity not in closed:
+            waiting.append(_Folder(f"{path}/", place.inside | {identity}, place.is_linked or is_link))
         return Entry(path, is_folder=True)
     if entry.is_file():
         return Entry(path)

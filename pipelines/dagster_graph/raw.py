@@ -226,7 +226,7 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
 def _set_aside(file: Landed) -> Iterator[str]:
     """Yield the notices about a file: what is unusual, keys that the schema does not know, records that it refuses."""
     if file.notes:
-        yield f"{file.source_file_id}: {', '.join(file.notes)}"
+        yield f"{file.corpus_id}/{file.found_as or file.path}: {', '.join(file.notes)}"
     if file.extras:
         yield (
             f"{file.source_file_id}: {counted(len(file.extras), 'key')} that the schema does not know, kept in "

@@ -89,7 +89,8 @@ def session_resource(whole: Sequence[dg.AssetsDefinition], report: dg.AssetsDefi
                 instance.cancel(kept, run, PART_REFUSED)
         reporter = _reporter(context)
         if settings.source is not None:
-            notice = settling.wait(settings.source, settings.quiet_seconds, settings.patience, reporter.line)
+            limits = settings.quiet_seconds, settings.patience
+            notice = settling.wait(settings.source, *limits, reporter.line, paths.root)
             if notice is not None:
                 reporter.notice(notice)
         with open_session(settings, paths, reporter, settings.patience, is_checked_first=False) as session:

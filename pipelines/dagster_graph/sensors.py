@@ -55,11 +55,14 @@ RECORDED_EVERY = timedelta(hours=6)
 """The sensor of the folder records a check that found no change as often: it looks every few seconds."""
 
 
-def content_of(folder: Path) -> str:
-    """Return a hash of the names, sizes and times of all files that a build would look at; "" if there are none."""
+def content_of(folder: Path, warehouse: Path | None = None) -> str:
+    """Return a hash of the names, sizes and times of all files below a source; "" if there are none.
+
+    Those of the warehouse are left out: it may be below the source, and each build changes it.
+    """
     digest = hashlib.sha256()
     is_empty = True
-    for name in sorted(entry.path for entry in source_tree.walk(folder) if not entry.is_folder):
+    for name in sorted(entry.path for entry in source_tree.walk(folder, warehouse) if not entry.is_folder):
         try:
             state = (folder / name).stat()
         except OSError:  # it was removed meanwhile: the next evaluation sees another content
@@ -70,13 +73,18 @@ def content_of(folder: Path) -> str:
 
 
 def look(
-    folder: Path, seen: Seen, quiet_seconds: float, now: float, most_seconds: float = math.inf
+    folder: Path,
+    seen: Seen,
+    quiet_seconds: float,
+    now: float,
+    most_seconds: float = math.inf,
+    warehouse: Path | None = None,
 ) -> tuple[Seen, bool]:
     """Return the state after one more evaluation, and if a run is due: once per change, when the change is complete.
 
     If the files have not stopped changing for `most_seconds`, it is due nevertheless.
     """
-    content = content_of(folder)
+    content = content_of(folder, warehouse)
     if content != seen.content:
         is_waiting = seen.content not in ("", seen.built, seen.asked_for)
         seen = msgspec.structs.replace(seen, content=content, since=now, waiting=seen.waiting if is_waiting else now)
@@ -97,7 +105,7 @@ def folder_tick(context: dg.SensorEvaluationContext, folder: Path, settings: Set
     """Return a run when the folder has changed completely. A content is built once its run has succeeded."""
     seen = msgspec.json.decode(context.cursor, type=Seen) if context.cursor else Seen()
     now, hours = time.time(), settings.heartbeat_hours
-    seen, is_due = look(folder, seen, settings.quiet_seconds, now, hours * 3600)
+    seen, is_due = look(folder, seen, settings.quiet_seconds, now, hours * 3600, settings.warehouse)
     request, why = None, "files are being written"
     tags = {CONTENT: seen.content}
     if is_due:

@@ -130,7 +130,7 @@ def _land_file(task: LandingTask) -> Landed:
     table, part = form.place(task.path) if form else (None, entity.source_part(task.path))
     parquet = task.target / corpus.corpus_id / entity.name / f"{stem}.parquet"
     manifest = parquet.with_suffix(".json")
-    landed = None if task.force else _landed_before(manifest, parquet, task, sha256)
+    landed = None if task.force else _landed_before(manifest, parquet, task, sha256, verification)
     if landed is None:
         landed = Landed(
             corpus_id=corpus.corpus_id,
@@ -154,7 +154,7 @@ def _land_file(task: LandingTask) -> Landed:
         write_atomically(manifest, json.dumps(asdict(landed)).encode())
     if task.strict:
         refuse_unknown(landed)
-    return replace(landed, verification=verification, state=file_state, found_as=task.found_as)
+    return replace(landed, state=file_state)
 
 
 def _one_name(path: str) -> str:
@@ -172,12 +172,16 @@ def identify(corpus: Corpus, source: Path, path: str, found_as: str | None = Non
     return sha256, verification_of(corpus, source, path, found_as, data, sha256)
 
 
-def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str) -> Landed | None:
-    """Return the manifest row of an earlier landing of the same bytes and schema, if its Parquet is unchanged."""
+def _landed_before(manifest: Path, parquet: Path, task: LandingTask, sha256: str, verification: str) -> Landed | None:
+    """Return the manifest row of an earlier landing of the same bytes and schema, if its Parquet is unchanged.
+
+    The notes also depend on the name of the file and on its verification, so these must be the same, too.
+    """
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         landed = msgspec.json.decode(read_regular(manifest), type=Landed)
         is_of_this = (landed.source_file_id, landed.sha256) == (task.source_file_id, sha256)
-        if is_of_this and parquet.stat().st_size == landed.parquet_bytes:
+        is_noted_alike = (landed.found_as, landed.verification) == (task.found_as, verification)
+        if is_of_this and is_noted_alike and parquet.stat().st_size == landed.parquet_bytes:
             return landed if sha256_of(read_regular(parquet)) == landed.parquet_sha256 else None
     return None
 

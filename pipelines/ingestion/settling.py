@@ -30,10 +30,10 @@ class Look:
     """The file that changed last."""
 
 
-def look(folder: Path) -> Look:
-    """Look at all files that a build would look at."""
+def look(folder: Path, warehouse: Path | None = None) -> Look:
+    """Look at all files below a source; not at those of the warehouse, which may be below it."""
     digest, newest = hashlib.sha256(), (0, "")
-    for name in sorted(entry.path for entry in source_tree.walk(folder) if not entry.is_folder):
+    for name in sorted(entry.path for entry in source_tree.walk(folder, warehouse) if not entry.is_folder):
         try:
             found = (folder / name).stat()
         except OSError:  # it was removed meanwhile: the next look finds another state
@@ -44,14 +44,20 @@ def look(folder: Path) -> Look:
     return Look(digest.hexdigest() if name else "", changed_at / 1e9, name)
 
 
-def wait(folder: Path, quiet_seconds: float, most_seconds: float, tell: Callable[[str], object]) -> str | None:
+def wait(
+    folder: Path,
+    quiet_seconds: float,
+    most_seconds: float,
+    tell: Callable[[str], object],
+    warehouse: Path | None = None,
+) -> str | None:
     """Return when nothing below a folder has changed for `quiet_seconds`; tell once that it waits, and for which file.
 
     After `most_seconds` it returns a notice, else None. If the clock of the machine with the files is ahead, only what
     is seen to change counts.
     """
     began = since = time.monotonic()
-    seen, is_reported = look(folder), False
+    seen, is_reported = look(folder, warehouse), False
     while seen.state:
         quiet = max(time.time() - seen.changed_at, time.monotonic() - since)
         left = began + most_seconds - time.monotonic()
@@ -68,6 +74,6 @@ def wait(folder: Path, quiet_seconds: float, most_seconds: float, tell: Callable
             )
             is_reported = True
         time.sleep(min(PAUSE, quiet_seconds - quiet, left))
-        if (now := look(folder)) != seen:
+        if (now := look(folder, warehouse)) != seen:
             seen, since = now, time.monotonic()
     return None

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.files import read_regular, refuse_in_the_way
 from dialogue_warehouse.common.processes import can_share, end_with_parent, naming_killed
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.generation import PlannedFile, simulator
@@ -46,13 +46,16 @@ def simulate(
 ) -> list[SimulatedFile]:
     """Write the generated releases of all corpora, or the named ones, to `to/<corpus_id>/<path>`.
 
-    A release that was generated before is replaced. Raises InputError for a folder with anything else in it.
+    A release that was generated before is replaced. Raises InputError, with nothing removed, for a folder with anything
+    else in it.
     """
     if scale <= 0:
         raise InputError(f"scale is {scale}, but must be above 0")
     corpus_ids = sorted({corpus.corpus_id for corpus in registry.load_corpora(corpora)})
-    for corpus_id in corpus_ids:
-        _prepare(to / corpus_id, scale, seed)
+    earlier = {folder: _generated_files(folder) for folder in (to / corpus_id for corpus_id in corpus_ids)}
+    for folder, files in earlier.items():
+        _empty(folder, files)
+        source_tree.begin_marker(folder, scale, seed)
     tasks = [(to, corpus_id, planned, seed) for corpus_id in corpus_ids for planned in simulator(corpus_id).plan(scale)]
     tasks.sort(key=lambda task: -task[2].weight)
     written = []
@@ -65,26 +68,27 @@ def simulate(
     return sorted(written, key=lambda file: (file.corpus_id, file.path))
 
 
-def _prepare(folder: Path, scale: float, seed: int) -> None:
-    """Make an empty folder with an unfinished marker, which says that its content is generated.
-
-    A release that was generated there before is removed, file by file. Raises InputError, with nothing removed, for a
-    folder with anything else in it.
-    """
+def _generated_files(folder: Path) -> list[Path]:
+    """List the files of a release that was generated into a folder. Raises InputError for anything else there."""
     if folder.is_symlink():
         raise InputError(f"{folder}: is a link; generated releases are written into folders, not through links")
+    refuse_in_the_way([folder])
     found = list(_walk(folder))
     corpus = registry.load_corpus(folder.name)
     is_generated = source_tree.holds_generated(folder)
     for path in found:
         if not (is_generated and _is_own(path, folder, corpus)):
             raise InputError(f"{folder}: contains files that were not generated, such as {path}; choose another folder")
-    for path in found:
+    return found
+
+
+def _empty(folder: Path, files: list[Path]) -> None:
+    """Make an empty folder: remove these files, one by one, and the folders in it."""
+    for path in files:
         path.unlink()
     for below, _, _ in os.walk(folder, topdown=False):
         Path(below).rmdir()
     folder.mkdir(parents=True, exist_ok=True)
-    source_tree.begin_marker(folder, scale, seed)
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -186,7 +186,7 @@ def test_folder_is_not_built_before_its_run_has_succeeded(
     definitions: Any, instance: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paths: WarehousePaths
 ) -> None:
     """The daemon is stopped in the middle of a run, or before it has created one: the files are not built then."""
-    source = tmp_path / "releases"
+    source = tmp_path  # the warehouse, which changes meanwhile, is in it
     (source / "sgd").mkdir(parents=True)
     (source / "sgd" / "a.json").write_text("[]")
     monkeypatch.setenv("DIALOGUE_SOURCE", str(source))

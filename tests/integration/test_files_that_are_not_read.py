@@ -5,6 +5,7 @@ One build serves all tests: the hand-written releases, laid out as in their publ
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import shutil
@@ -33,7 +34,10 @@ def data_files(corpus: Corpus, releases: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def renamed(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """Return the releases under other names, with files beside them that are not read; and each name by its id."""
+    """Return the releases under other names, with files beside them that are not read; and each name by its id.
+
+    Each text begins with a byte-order mark.
+    """
     source, names = tmp_path_factory.mktemp("renamed"), {}
     for corpus in registry.load_corpora():
         listed = {file.path: repository_path(corpus, file) for file in corpus.files}
@@ -43,7 +47,8 @@ def renamed(awkward_releases: Path, tmp_path_factory: pytest.TempPathFactory) ->
             name = inner + (path.removesuffix(".gz") if path.endswith(".gz") else f"{path}.gz")
             place = source / corpus.corpus_id / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(gzip.decompress(data) if path.endswith(".gz") else gzip.compress(data))
+            text = codecs.BOM_UTF8 + (gzip.decompress(data) if path.endswith(".gz") else data)
+            place.write_bytes(text if path.endswith(".gz") else gzip.compress(text))
             names[f"{corpus.corpus_id}/{path}"] = name
         for path in (*IGNORED, *KNOWN):
             (source / corpus.corpus_id / path).parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +89,8 @@ def test_facts_are_kept_with_the_build(renamed: tuple[Path, dict[str, str]], man
         kinds = {group.kind: group.files for group in manifest.ignored[corpus_id]}
         assert kinds == {"other": 2, "format": 1, "archive": 1}
         assert any(f"{corpus_id}: " in notice and "another name" in notice for notice in manifest.notices)
+    texts = "\n".join(manifest.notices)
+    assert [file.place for file in manifest.files if f"{file.place}: skipped a byte-order mark" not in texts] == []
     (foreign,) = manifest.ignored["no_corpus"]
     assert foreign.files == len(registry.corpus_ids())
 

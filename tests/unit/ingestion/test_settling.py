@@ -51,6 +51,19 @@ def test_file_that_has_just_changed_is_waited_for_until_it_is_quiet(source: Path
     assert seconds >= 5 * QUIET / 4
 
 
+@pytest.mark.parametrize("name", ["warehouse", "link"])
+def test_warehouse_below_the_source_is_not_waited_for(source: Path, name: str) -> None:
+    """Its lock, and Dagster's history in it, change during every run."""
+    (source / "toy" / "a.json").write_text("[]")
+    time.sleep(QUIET)
+    (source / "warehouse").mkdir()
+    (source / "warehouse" / "a.json").write_text("[]")
+    (source / "link").symlink_to("warehouse")
+    lines: list[str] = []
+    assert settling.wait(source, QUIET, LONG, lines.append, source / name) is None
+    assert lines == []
+
+
 def test_copy_that_sets_its_time_back_is_noticed(source: Path) -> None:
     """As `cp --archive` and `rsync` do it."""
     other, file = source / "other", source / "toy" / "a.json"

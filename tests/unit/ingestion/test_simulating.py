@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
@@ -181,6 +182,22 @@ def test_foreign_file_in_a_generated_release_is_not_removed(tmp_path: Path, fore
     own.unlink()
     simulate(tmp_path, SAMPLE_SCALE, seed=1, corpora=(corpus_id,))
     assert digests(tmp_path).keys() == before.keys()
+
+
+def test_no_release_is_removed_if_the_folder_of_another_corpus_is_refused(tmp_path: Path) -> None:
+    """Regression: the releases of the corpora before it in the alphabet were removed and not written again."""
+    simulate(tmp_path, 0.002)
+    (tmp_path / CORPORA[-1] / "notes.txt").write_text("mine")
+    before = digests(tmp_path)
+    with pytest.raises(InputError, match="contains files that were not generated"):
+        simulate(tmp_path, 0.002, seed=1)
+    assert digests(tmp_path) == before
+    shutil.rmtree(tmp_path / CORPORA[-1])
+    (tmp_path / CORPORA[-1]).write_text("mine")
+    before = digests(tmp_path)
+    with pytest.raises(InputError, match="is a file, but a folder is needed there; nothing was written"):
+        simulate(tmp_path, 0.002, seed=1)
+    assert digests(tmp_path) == before
 
 
 def test_release_is_not_generated_through_a_link(tmp_path: Path) -> None:

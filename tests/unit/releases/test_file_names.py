@@ -158,6 +158,28 @@ def test_letter_case_of_a_suffix_needs_no_note(tmp_path: Path, found_as: str) ->
     assert (landed.record_count, landed.notes) == (1, [])
 
 
+def test_note_about_a_name_ends_when_the_file_has_another_name(tmp_path: Path) -> None:
+    packed = gzip.compress(TEXT)
+    landed = []
+    for name in (NAMES, "names.json.gz"):
+        write(tmp_path, name, text=packed)
+        landed.append(landing.land_file(task(tmp_path, NAMES, name, tmp_path / "raw")))
+    assert [file.notes for file in landed] == [
+        ["is compressed with gzip although its name does not end in .gz"],
+        [],
+    ]
+    assert landed[0].parquet == landed[1].parquet
+
+
+def test_note_about_no_records_follows_the_mark_of_a_generated_release(tmp_path: Path) -> None:
+    notes = []
+    marker = write(tmp_path, NAMES, "SIMULATED.json", text=b"[]") / "SIMULATED.json"
+    for _ in range(2):
+        notes.append(landing.land_file(task(tmp_path, NAMES, None, tmp_path / "raw")).notes)
+        marker.unlink(missing_ok=True)
+    assert notes == [[], ["has no records"]]
+
+
 def task(source: Path, path: str, found_as: str | None, target: Path) -> LandingTask:
     entity = next(entity for entity in ENTITIES if entity.name == "names")
     corpus = registry.load_corpora()[0]

@@ -151,7 +151,7 @@ def test_row_that_cannot_be_converted_is_quarantined_as_a_whole(
     assert message in record["error"]
     assert record["error"].endswith(" - at `$[1]`")
     assert (record["record_index"], record["record_pointer"], landed.record_count) == (1, "/1", 3)
-    stands_for = bad if value == value else changed(row, path, None)  # no JSON holds a number that is none
+    stands_for = bad if value == value else changed(row, path, "nan")  # no JSON holds a number that is none
     assert json.loads(record["value"]) == stands_for
     kept = duckdb.sql(f"select record_index from '{tmp_path / 'raw' / landed.parquet}'").fetchall()
     assert kept == [(0,), (2,)]
