@@ -99,6 +99,7 @@ def open_session(
 
     Raises BusyError if another build is running, and InputError.
     """
+    checks.refuse_left_out(settings)
     source = Source(settings, paths)
     if is_checked_first:
         checks.check_input(source)
