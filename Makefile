@@ -7,6 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WAREHOUSE := warehouse
+# A path as one word of the shell, whatever its characters are.
+quoted = '$(subst ','\'',$1)'
+PLACE = $(call quoted,$(WAREHOUSE))
 
 # Variables of other programs in the user's shell are not passed on, except pip's own that say where packages come from
 # and how to get there. PYTHONDONTWRITEBYTECODE, for one, would keep Python from caching the modules that it compiles, and
@@ -38,7 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 warehouse: $(READY) ## Build the warehouse from the embedded sample and say where it is.
-	@$(BIN)/dialogue-warehouse build --warehouse $(WAREHOUSE)
+	@$(BIN)/dialogue-warehouse build --warehouse $(PLACE)
 
 test: $(READY) ## Run all tests.
 	@$(BIN)/python -m pytest
@@ -52,9 +55,8 @@ format: $(READY) ## Format the Python code.
 	@$(BIN)/ruff format --quiet .
 
 dagster: $(READY) ## Show the asset graph in a browser, with its schedules and sensors.
-	@$(BIN)/python -m pipelines.dagster_graph.instance $(abspath $(WAREHOUSE))
-	@DAGSTER_HOME=$(abspath $(WAREHOUSE))/.dagster DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(abspath $(WAREHOUSE)) \
-		$(BIN)/python -m pipelines.dagster_graph.web --daemon
+	@$(BIN)/python -m pipelines.dagster_graph.instance $(PLACE)
+	@DAGSTER_DISABLE_TELEMETRY=1 DIALOGUE_WAREHOUSE=$(PLACE) $(BIN)/python -m pipelines.dagster_graph.web --daemon
 
 # make faults ONLY=kill,disk SHARE=0.1; with SHARE, each fault happens less often, and docs/faults.md is not written.
 faults: $(READY) ## Kill, limit and damage builds many times; results in docs/faults.md.
@@ -79,7 +81,7 @@ validators: .venv-validators/.ready ## Install the libraries that read exports, 
 	@touch $@
 
 pictures: $(READY) ## Take the README's pictures of the report and the dashboard again (needs Chromium).
-	@$(BIN)/python -m tests.pictures $(WAREHOUSE)
+	@$(BIN)/python -m tests.pictures $(PLACE)
 
 # make bench SCALES="1 10" REPEATS=5 SCRATCH=/somewhere/large REAL=FOLDER; all of them have defaults.
 BENCH = $(if $(SCALES),--scales "$(SCALES)") $(if $(REPEATS),--repeats $(REPEATS)) \
@@ -97,19 +99,19 @@ bench-peers: $(READY) $(PEERS) ## Measure other libraries on the same files (SCA
 	@$(BIN)/python -m tests.benchmarks.comparison $(BENCH)
 
 bench-dialogues: $(READY) .venv-peers/datasets/.ready .venv-peers/convokit/.ready ## Measure dialogues in Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
-	@$(BIN)/python -m tests.benchmarks.dialogues $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd)
+	@$(BIN)/python -m tests.benchmarks.dialogues $(PLACE) $(call quoted,$(or $(RELEASE),$(WAREHOUSE)/sample/sgd))
 
 bench-exports: $(READY) .venv-peers/datasets/.ready ## Measure exports beside `datasets` (of real files, or WAREHOUSE=FOLDER).
-	@$(BIN)/python -m tests.benchmarks.exports $(if $(filter file,$(origin WAREHOUSE)),,$(WAREHOUSE)) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(BIN)/python -m tests.benchmarks.exports $(if $(filter file,$(origin WAREHOUSE)),,$(PLACE)) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-scores: $(READY) ## Measure scores beside plain Python (WAREHOUSE=FOLDER RELEASE=FOLDER).
-	@$(BIN)/python -m tests.benchmarks.scores $(WAREHOUSE) $(or $(RELEASE),$(WAREHOUSE)/sample/sgd) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(BIN)/python -m tests.benchmarks.scores $(PLACE) $(call quoted,$(or $(RELEASE),$(WAREHOUSE)/sample/sgd)) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-spark: $(VENV)/.spark ## Measure builds by DuckDB and by Spark (SCALES="0.01 1" SCRATCH=/somewhere/large).
 	@$(BIN)/python -m tests.benchmarks.engines $(if $(SCALES),--scales "$(SCALES)") $(if $(SCRATCH),--scratch "$(SCRATCH)")
 
 bench-pages: $(READY) ## Measure the dashboard's pages and memory (WAREHOUSE=FOLDER; needs Chromium).
-	@$(BIN)/python -m tests.benchmarks.pages $(WAREHOUSE) $(if $(REPEATS),--repeats $(REPEATS))
+	@$(BIN)/python -m tests.benchmarks.pages $(PLACE) $(if $(REPEATS),--repeats $(REPEATS))
 
 bench-readme: $(READY) ## Write the newest results into docs/benchmarks.md.
 	@$(BIN)/python -m tests.benchmarks.report
@@ -135,8 +137,8 @@ lock: ## Pin the newest allowed versions (needs uv).
 	$(COMPILE) tests/validators/requirements.txt --override tests/validators/left_out.txt -o requirements-validators.lock
 
 # Files that a build writes into the clone's own warehouse folder, as in `WarehousePaths.places`.
-BUILT = .scratch .spark .dagster raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
-	alerts.jsonl .trouble.json .dialogue-warehouse
+BUILT = .scratch .spark .dagster .dbt raw builds sample reports dialogues.duckdb published.json .publishing.json .lock \
+	.checked.json .silence.json alerts.jsonl .trouble.json .download_trouble.json .dialogue-warehouse
 
 clean: ## Remove the environment and everything built; releases that were fetched stay.
 	@[ -f dbt_project/dbt_project.yml ] || { echo "error: run make clean in the top folder of a clone" >&2; exit 2; }

@@ -27,7 +27,7 @@ from dialogue_warehouse.releases.file_names import repository_path
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.releases.records import state_of
 from dialogue_warehouse.releases.source_tree import ENTRIES, describe
-from dialogue_warehouse.settings import FORMS, PARQUET_TABLES, RELEASE_FORM, SPARK, Settings
+from dialogue_warehouse.settings import FORMS, PARQUET_TABLES, RELEASE_FORM, SPARK, Settings, variable_of
 from dialogue_warehouse.storage import builds, ownership
 from dialogue_warehouse.storage.builds import open_build
 from pipelines.cluster import session
@@ -231,6 +231,16 @@ def check_before_building(source: Source) -> None:
     check_input(source)
     refuse_less(source)
     refuse_full_disk(source)
+
+
+def refuse_left_out(settings: Settings) -> None:
+    """Raise InputError for a corpus whose files are to be read again, although the build is limited to others."""
+    left_out = [corpus_id for corpus_id in settings.refresh if settings.only and corpus_id not in settings.only]
+    if left_out:
+        raise InputError(
+            f"{left_out[0]} is to be read again, but the build is limited to {', '.join(settings.only)} "
+            f"({variable_of('only')}, --corpora)"
+        )
 
 
 def check_input(source: Source) -> None:

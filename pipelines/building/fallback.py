@@ -151,6 +151,8 @@ class LandedCorpus(NamedTuple):
     """The scale of its release, if that was generated."""
     fallback: Fallback | None
     """The reason that it falls back, and to which build; None if it was landed."""
+    is_left_out: bool = False
+    """True if the build is not about it, and the published one does not have it either."""
 
 
 def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = "") -> LandedCorpus:
@@ -160,6 +162,8 @@ def fall_back(corpus: Corpus, paths: WarehousePaths, cause: Cause, error: str = 
         raise InputError(f"{corpus.corpus_id}: cannot fall back, because nothing is published")
     manifest = builds.read_manifest(paths, build_id)
     files = [_whole(corpus, file, paths) for file in manifest.files if file.corpus_id == corpus.corpus_id]
+    if not files and cause is Cause.NOT_ASKED_FOR:
+        return LandedCorpus([], {}, None, is_left_out=True)
     if not files:
         raise InputError(f"{corpus.corpus_id}: cannot fall back: build {build_id} does not have this corpus")
     scale = {key: value for key, value in manifest.scales.items() if key == corpus.corpus_id}

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.paths import CLONE, WarehousePaths
+from dialogue_warehouse.paths import CLONE, DBT_PROJECT, WarehousePaths
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
@@ -184,4 +184,4 @@ def code_files() -> Iterable[Path]:
     suffixes = {".py", ".sql", ".yml", ".toml", ".md", ".html", ".css", ".js"}
     for folder in ("dialogue_warehouse", "pipelines", "expectations", "dbt_project"):
         found = (path for path in (CLONE / folder).rglob("*") if path.suffix in suffixes and path.is_file())
-        yield from sorted(path for path in found if "target" not in path.parts)
+        yield from sorted(path for path in found if not path.is_relative_to(DBT_PROJECT / "target"))

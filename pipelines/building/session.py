@@ -79,12 +79,19 @@ class Session:
     @contextlib.contextmanager
     def explaining(self) -> Generator[None]:
         """Turn an error that a full disk causes within the context into one that says where and how much is needed."""
-        try:
+        with explaining(self.source):
             yield
-        except BaseException as error:
-            if (full := checks.explain_full_disk(error, self.source)) is not None:
-                raise full from error
-            raise
+
+
+@contextlib.contextmanager
+def explaining(source: Source) -> Generator[None]:
+    """Turn an error of a full disk within the context into one that says where and how much a build needs."""
+    try:
+        yield
+    except BaseException as error:
+        if (full := checks.explain_full_disk(error, source)) is not None:
+            raise full from error
+        raise
 
 
 @contextlib.contextmanager
@@ -99,12 +106,14 @@ def open_session(
 
     Raises BusyError if another build is running, and InputError.
     """
+    checks.refuse_left_out(settings)
     source = Source(settings, paths)
     if is_checked_first:
         checks.check_input(source)
     with ownership.exclusive(paths, patience):
-        for mended in publication.mend(paths):
-            reporter.notice(mended)
+        with explaining(source):
+            for mended in publication.mend(paths):
+                reporter.notice(mended)
         spark = spark_of(settings, paths.scratch_spark)
         with (
             contextlib.closing(AuditProcess(settings.audit_timeout)) as audit,

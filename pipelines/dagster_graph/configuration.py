@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -75,6 +76,8 @@ STORAGES = ("storage", "run_storage", "event_log_storage", "schedule_storage")
 """Settings of the storage of the history."""
 WRONG = "telemetry"
 """A setting that the check of the storage sets to a wrong value."""
+OF_URLS = re.compile(r"%[0-9A-Fa-f]{2}|\?")
+"""Text that SQLAlchemy takes for a part of a URL, so that SQLite opens a file in another folder."""
 
 
 def write(paths: WarehousePaths) -> None:
@@ -90,6 +93,17 @@ def write(paths: WarehousePaths) -> None:
         raise InputError(
             f"{file}: cannot be written: {error.strerror}; make its folder one that this user can write to"
         ) from error
+
+
+def refuse_path(paths: WarehousePaths) -> None:
+    """Raise InputError for a folder in which Dagster's webserver and daemon cannot keep their history in SQLite."""
+    found, path = _read(paths), OF_URLS.search(str(paths.root))
+    is_elsewhere = os.environ.get(POSTGRES_URL) if found is None else found.keys() & set(STORAGES)
+    if path and not is_elsewhere:
+        raise InputError(
+            f"{paths.root}: Dagster's webserver and daemon cannot use a folder with {path[0]} in its path, because "
+            "SQLite would open another one; rename the folder"
+        )
 
 
 def _read(paths: WarehousePaths) -> dict[str, Any] | None:

@@ -269,7 +269,8 @@ def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> Non
 
 
 def configure(paths: WarehousePaths) -> None:
-    """Make the folder a warehouse with a configuration. Raises InputError for one that Dagster does not accept."""
+    """Make the folder a warehouse with a configuration. Raises InputError for one that Dagster cannot use."""
+    configuration.refuse_path(paths)
     ownership.claim(paths)
     configuration.write(paths)
     configuration.check(paths)

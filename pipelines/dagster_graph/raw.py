@@ -65,14 +65,14 @@ def raw_asset(corpus: Corpus) -> dg.AssetsDefinition:
                 landed, scale = read.landed, read.scale
                 records = sum(file.record_count for file in landed)
                 read_now = f"{counted(len(landed), 'file')}, {counted(records, 'record')}"
-                stage.detail = read_now if landed else "no files at the source"
+                stage.detail = read_now if landed else "not published" if read.is_left_out else "no files at the source"
                 stage.counts = {"files": len(landed), "records": records}
                 stage.seconds = session.lander.seconds(release)
                 if read.fallback:
                     fallbacks = {corpus.corpus_id: read.fallback}
                     stage.detail = f"falls back to build {read.fallback.build_id}"
             notices = _notices(session.settings, release, read)
-            is_asked_for = read.fallback is None or read.fallback.is_damaged
+            is_asked_for = read.fallback.is_damaged if read.fallback else not read.is_left_out
             ignored = {corpus.corpus_id: release.ignored} if is_asked_for and release.ignored else {}
             for notice in (*notices, *(release.ignored_lines() if ignored else ())):
                 reporter.notice(notice)
@@ -195,6 +195,8 @@ def _notices(settings: Settings, release: finding.Release, read: LandedCorpus) -
     corpus_id, landed = release.corpus.corpus_id, read.landed
     if read.fallback:
         return (read.fallback.describe(corpus_id),)
+    if read.is_left_out:
+        return ()
     notices = []
     if settings.form != RELEASE_FORM and release.form is None:
         notices.append(f"{corpus_id}: has no files of the form {settings.form}, so it is skipped")

@@ -14,10 +14,11 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.common.progress import Reporter
-from dialogue_warehouse.errors import BuildError, InputError, is_full, is_out_of_memory
+from dialogue_warehouse.errors import NO_SPACE, BuildError, InputError, is_full, is_out_of_memory
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import SPARK, Settings
+from dialogue_warehouse.storage import publication
 from pipelines.building import checks
 from pipelines.building.session import explained, open_session
 from tests.running import ALONE
@@ -92,6 +93,19 @@ def test_disk_that_fills_up_meanwhile_is_reported_in_one_line(tmp_path: Path) ->
     status, *there, end = ended.stdout.split()
     assert (status, end) == ("1", "left")
     assert "dialogues.duckdb" not in there
+
+
+def test_repair_that_does_not_fit_is_reported_like_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the message named a temporary file, and was sent again by each build."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+
+    def fill(_: WarehousePaths) -> list[str]:
+        raise OSError(errno.ENOSPC, NO_SPACE, f"{paths.root}/.dialogues.duckdb.1.tmp")
+
+    monkeypatch.setattr(publication, "mend", fill)
+    opened = open_session(Settings(warehouse=paths.root), paths, Reporter(quiet=True))
+    with pytest.raises(BuildError, match=f"^{paths.root}: {NO_SPACE}; a build of this source needs about "), opened:
+        pass
 
 
 def test_words_of_a_full_disk_in_a_release_are_none() -> None:

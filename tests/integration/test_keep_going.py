@@ -207,6 +207,29 @@ def test_run_about_one_corpus_compares_no_other(sample_folder: Path, tmp_path: P
     assert [unchanged(verify=True), unchanged(verify=True, refresh=(GONE,))] == [None, None]
 
 
+def test_run_about_one_corpus_leaves_out_those_that_are_not_published(tmp_path: Path, awkward_releases: Path) -> None:
+    """Regression: the job of a corpus failed in each warehouse without all corpora."""
+    source = Path(shutil.copytree(awkward_releases, tmp_path / "releases"))
+    for corpus_id in set(registry.corpus_ids()) - {DAMAGED, NEW}:
+        shutil.move(source / corpus_id, tmp_path / corpus_id)
+    command = ("build", "--warehouse", tmp_path / "warehouse", "--source", source)
+    assert run_command(*command).returncode == 0
+    shutil.move(tmp_path / GONE, source)  # it has arrived, but the run is not about it
+    built = run_command(*command, "--force", "--verify", DIALOGUE_REFRESH=DAMAGED)
+    assert built.returncode == 0, built.stderr
+    assert GONE not in "".join(line for line in built.stdout.splitlines() if line.startswith("notice: "))
+    paths = WarehousePaths(tmp_path / "warehouse")
+    manifest = builds.read_manifest(paths, builds.pointed_build(paths) or "")
+    assert {file.corpus_id for file in manifest.files} == {DAMAGED, NEW}
+    assert set(manifest.carried) == {NEW}
+    assert GONE not in manifest.ignored
+    assert "nothing changed" in run_command(*command, DIALOGUE_REFRESH=DAMAGED).stdout
+    nothing_there = ("build", "--warehouse", tmp_path / "new", "--source", source)
+    refused = run_command(*nothing_there, DIALOGUE_REFRESH=DAMAGED)
+    assert refused.returncode == 2
+    assert "cannot fall back, because nothing is published" in refused.stderr
+
+
 def test_corpus_without_a_published_build_cannot_fall_back(tmp_path: Path, awkward_releases: Path) -> None:
     source = Path(shutil.copytree(awkward_releases, tmp_path / "releases"))
     (source / DAMAGED / "ontology.json").write_text('{"cut')

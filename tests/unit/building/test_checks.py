@@ -21,7 +21,7 @@ from dialogue_warehouse.settings import Settings
 from expectations.client import AuditProcess
 from pipelines.building import checks, state
 from pipelines.building.checks import check_input
-from pipelines.building.session import Session
+from pipelines.building.session import Session, open_session
 from pipelines.building.summary import Summary, print_summary
 from pipelines.ingestion.lander import Lander
 from tests.unit.published import BUILD, make_build, run, snapshot
@@ -230,3 +230,15 @@ def test_disk_without_inodes_is_not_called_full(paths: WarehousePaths, monkeypat
     monkeypatch.setattr(os, "statvfs", lambda _: limits)
     said = "its file system has no inodes left for more files (`df --inodes`)"
     assert str(checks.explain_full_disk(full, source)) == f"{paths.root}: {NO_SPACE}; {said}"
+
+
+@pytest.mark.parametrize("is_checked_first", [False, True])
+def test_corpus_that_the_settings_leave_out_cannot_be_read_again(tmp_path: Path, is_checked_first: bool) -> None:
+    """Regression: the job of this corpus succeeded, and had not read it."""
+    paths = WarehousePaths(tmp_path / "warehouse")
+    chosen = settings(paths, None, only=(ONE,), refresh=(ONE, OTHER))
+    refused = rf"^{OTHER} is to be read again, but the build is limited to {ONE} \(DIALOGUE_ONLY, --corpora\)$"
+    opened = open_session(chosen, paths, Reporter(quiet=True), is_checked_first=is_checked_first)
+    with pytest.raises(InputError, match=refused), opened:
+        pass
+    assert not paths.root.exists()

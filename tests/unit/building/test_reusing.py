@@ -188,3 +188,17 @@ def test_templates_of_the_report_are_part_of_the_fingerprint() -> None:
     shown = [path for path in (CLONE / "dialogue_warehouse").rglob("*") if path.suffix in (".html", ".css", ".js")]
     assert shown
     assert set(shown) <= set(fingerprint.code_files())
+
+
+def test_code_of_a_clone_below_a_folder_called_target_is_part_of_the_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: no file of such a clone was, so that a build after an upgrade found nothing to do."""
+    clone = tmp_path / "target" / "clone"
+    monkeypatch.setattr(fingerprint, "CLONE", clone)
+    monkeypatch.setattr(fingerprint, "DBT_PROJECT", clone / "dbt_project")
+    models = clone / "dbt_project" / "models" / "target"  # those of a corpus with this name
+    for folder in (models, clone / "dbt_project" / "target"):
+        folder.mkdir(parents=True)
+        (folder / "model.sql").touch()
+    assert list(fingerprint.code_files()) == [models / "model.sql"]

@@ -14,7 +14,7 @@ import yaml
 
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
-from pipelines.dagster_graph import configuration
+from pipelines.dagster_graph import configuration, instance
 from pipelines.dagster_graph.configuration import DAGSTER_YAML, IN_POSTGRESQL, POSTGRES_URL
 
 SERVER = "postgresql+psycopg2://dagster:secret@history/dagster"
@@ -191,3 +191,25 @@ def test_configuration_that_cannot_be_written_is_refused(of_another_user: Wareho
     new = WarehousePaths(of_another_user.dagster_home)
     with pytest.raises(InputError, match=r"dagster\.yaml: cannot be written: Permission denied; make "):
         configuration.write(new)
+
+
+@pytest.mark.parametrize(("name", "part"), [("a%20b", "%20"), ("a?b", "?")])
+def test_folder_that_sqlite_takes_for_another_one_is_refused_before_it_is_made(
+    tmp_path: Path, name: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: webserver and daemon wrote into another folder, or said that the database must be started."""
+    paths = WarehousePaths(tmp_path / name)
+    refused = re.escape(f"{paths.root}: Dagster's webserver and daemon cannot use a folder with {part} in its path")
+    with pytest.raises(InputError, match=refused):
+        instance.configure(paths)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv(POSTGRES_URL, SERVER)
+    configuration.refuse_path(paths)
+    configuration.write(paths)
+    configuration.refuse_path(paths)
+
+
+@pytest.mark.parametrize("name", ["100%", "a b", "a#b", "a'b", 'a"b', "aüb"])
+def test_folder_of_any_other_name_is_used(tmp_path: Path, name: str) -> None:
+    instance.configure(WarehousePaths(tmp_path / name))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
