@@ -31,8 +31,6 @@ LINES = 12
 """Largest number of lines of an error in a message; the message counts the rest."""
 LONGEST = 600
 """Largest number of characters of a line in a message."""
-VARYING = re.compile(r"(?<=\.)\d+(?=\.(?:tmp|old)\b)|[\d.,]+ \w+(?= are free)")
-"""Text that differs each time although the failure is the same: names of temporary files, and the free space."""
 NOT_A_FILE = "a link, or not a regular file; remove it"
 
 
@@ -131,7 +129,7 @@ def _tell_once(
     if before is not None and before.is_over:
         before = None
     at = health.now()
-    is_sent = before is not None and before.is_sent and VARYING.sub("", before.text) == VARYING.sub("", text)
+    is_sent = before is not None and before.text == text and before.is_sent
     trouble = Trouble(text=text, since=before.since if before else at, at=at, is_in_part=is_in_part, is_sent=is_sent)
     _record(file, trouble)
     if is_sent:

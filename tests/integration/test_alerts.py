@@ -102,28 +102,6 @@ def test_failure_and_recovery_are_each_reported_once(paths: WarehousePaths, hook
     assert len(hook[0].received) == 4
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        "/w: No space left on device; a build of this source needs about 77.6 MB, and {} MB are free",
-        "[Errno 13] Permission denied: '/w/.published.json.{}.tmp'",
-    ],
-)
-def test_same_failure_with_another_number_is_reported_once(
-    paths: WarehousePaths, hook: tuple[type[Hook], str], error: str
-) -> None:
-    """Regression: each build on a disk that stayed full sent a message, because a little more or less of it was free."""
-    settings = Settings(warehouse=paths.root, alert_webhook=hook[1])
-    for number in ("12", "3", "512"):
-        alerts.tell_failure(paths, settings, error.format(number))
-    assert len(hook[0].received) == 1
-    found = health.read_trouble(paths.trouble)
-    assert found is not None
-    assert "512" in found.text
-    alerts.tell_failure(paths, settings, error.replace("/w", "/v"))
-    assert len(hook[0].received) == 2
-
-
 @pytest.mark.parametrize("status", [301, 403, 500])
 def test_refusing_server_is_reported_and_fails_no_build(
     paths: WarehousePaths, hook: tuple[type[Hook], str], status: int

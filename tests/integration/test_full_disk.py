@@ -96,7 +96,7 @@ def test_disk_that_fills_up_meanwhile_is_reported_in_one_line(tmp_path: Path) ->
 
 
 def test_repair_that_does_not_fit_is_reported_like_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: the message named a temporary file, and was sent again by each build."""
+    """Regression: the message only named a temporary file."""
     paths = WarehousePaths(tmp_path / "warehouse")
 
     def fill(_: WarehousePaths) -> list[str]:
