@@ -107,11 +107,12 @@ def test_notice_is_one_line_without_control_characters(sample_folder: Path, tmp_
         ),
         (
             "abcd",
-            {"intent": "banana", "next_step": "take-action", "action": "pull_up_account"},
+            {"intent": "banana", "next_step": "take-action", "action": "pull_up_account", "value": "Credit Card"},
             (
                 ("intent is a label that the corpus does not have: it counts as wrong", "banana"),
                 ("next_step is a label that the corpus does not have: it counts as wrong", "take-action"),
                 ("action is a label that the corpus does not have: it counts as wrong", "pull_up_account"),
+                ("value is a label that the corpus does not have: it counts as wrong", "Credit Card"),
             ),
         ),
         (
@@ -141,6 +142,43 @@ def test_label_that_the_corpus_does_not_have_is_noticed(
     assert {problem: found.get(problem) for problem, _ in problems} == {
         problem: (1, label) for problem, label in problems
     }
+
+
+def test_value_that_its_categorical_slot_does_not_list_is_noticed(sample_folder: Path, tmp_path: Path) -> None:
+    """The case of a value made it wrong, and no message said why; `dontcare` and what gold has are right."""
+    golden.example(sample_folder, "sgd", tmp_path)
+    path = tmp_path / "sgd_lines.jsonl"
+    with dw.open(sample_folder) as warehouse:
+        listed = warehouse.sql(
+            "select service, slot, possible_values[1] from core.dim_slots"
+            " where corpus_id = 'sgd' and split = 'test' and is_categorical and len(possible_values) > 0 order by all"
+        ).fetchall()
+    frames = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    first, slot, value = next(
+        (frame, slot, value) for frame in frames for service, slot, value in listed if service == frame["service"]
+    )
+    found = {}
+    for given in (value, "dontcare", f"{value} or so"):
+        path.write_text(json.dumps(first | {"slot_values": {slot: given}}), encoding="utf-8")
+        with golden.scored(sample_folder, "sgd", path, split="test") as scores:
+            found[given] = [
+                (times, place.rpartition(", ")[2])
+                for problem, times, _, place in scores.notices
+                if problem == "a value is unknown to its categorical slot: it counts as wrong"
+            ]
+    assert found == {value: [], "dontcare": [], f"{value} or so": [(1, f"{value} or so")]}
+
+
+def test_place_that_a_ranking_has_twice_is_noticed(sample_folder: Path, tmp_path: Path) -> None:
+    """A list of zeros and a one, which is no ranking, was scored without a message."""
+    path = golden.example(sample_folder, "abcd", tmp_path)
+    first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    found = []
+    for ranking in (list(range(100)), [0] * 99 + [1]):
+        path.write_text(json.dumps(json.loads(first) | {"ranking": ranking}) + "\n" + "".join(rest), encoding="utf-8")
+        with golden.scored(sample_folder, "abcd", path, split="test") as scores:
+            found.append([times for problem, times, *_ in scores.notices if "has a place twice" in problem])
+    assert found == [[], [1]]
 
 
 def test_changed_example_is_overwritten_on_request(sample_folder: Path, tmp_path: Path) -> None:

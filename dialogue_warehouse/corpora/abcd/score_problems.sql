@@ -18,15 +18,22 @@ known as (
     where corpus_id = 'abcd'
     union
     select
-        unnest(['intent', 'next_step', 'action']) as kind,
-        unnest([intent, next_step, act]) as label
+        'value' as kind,
+        unnest(if(is_categorical, list_transform(possible_values, lambda one : lower(one)), ['<' || slot || '>']))
+            as label
+    from dim_slots
+    where corpus_id = 'abcd'
+    union
+    select
+        unnest(['intent', 'next_step', 'action', 'value']) as kind,
+        unnest([intent, next_step, act, label]) as label
     from cases
 ),
 
 labels as (
     select
-        unnest(['intent', 'next_step', 'action']) as kind,
-        unnest([intent, next_step, action]) as label,
+        unnest(['intent', 'next_step', 'action', 'value']) as kind,
+        unnest([intent, next_step, action, value]) as label,
         predicted_examples.*
     from predicted_examples
 ),
@@ -87,6 +94,15 @@ found as (
         and examples.step = cases.step
         and examples.value_index = cases.value_index
     where len(examples.ranking) < 10 and cases.target_position is not null and cases.task = 'cds'
+
+    union all
+    select
+        false as is_refused,
+        'a ranking has a place twice: it counts where it is first' as problem,
+        null as detail,
+        examples.*
+    from predicted_examples as examples
+    where len(list_distinct(examples.ranking)) < len(examples.ranking)
 
     union all
     select

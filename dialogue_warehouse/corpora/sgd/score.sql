@@ -6,7 +6,8 @@
 select
     slots.service,
     slots.slot,
-    slots.is_categorical
+    slots.is_categorical,
+    slots.possible_values
 from dim_slots as slots
 where
     slots.corpus_id = 'sgd'

@@ -20,7 +20,11 @@ anti join schema_slots on requested.service = schema_slots.service and requested
 
 union all
 select
-    'an intent is unknown to its service: it counts as wrong' as problem,
+    if(
+        latest.active_intent is null,
+        'active_intent is null: it counts as wrong',
+        'an intent is unknown to its service: it counts as wrong'
+    ) as problem,
     latest.*,
     latest.active_intent as label
 from latest
@@ -29,9 +33,10 @@ anti join (
     from dim_intents as intents
     where intents.corpus_id = 'sgd' and intents.split in (select selected.split from selected)
 ) as known on latest.service = known.service and latest.active_intent = known.intent
-where latest.active_intent <> 'NONE'
+where latest.active_intent is distinct from 'NONE'
 
--- The values of the predicted frames, with whether the service and gold have their slot.
+-- The values of the predicted frames, with whether the service and gold have their slot, and whether they are texts
+-- that their categorical slot does not list. A value that gold has is right, listed or not.
 -- part: values_placed
 with
 
@@ -45,7 +50,17 @@ values_given as (
 select
     values_given.*,
     schema_slots.slot is not null as is_known,
-    gold_values.unit_key is not null as in_gold
+    gold_values.unit_key is not null as in_gold,
+    coalesce(
+        schema_slots.is_categorical
+        and values_given.given.is_text
+        and values_given.given.form = 'list'
+        and len(schema_slots.possible_values) > 0
+        and values_given.given.value <> 'dontcare'
+        and not list_contains(schema_slots.possible_values, values_given.given.value)
+        and values_given.given.value is distinct from gold_values.gold_values[1],
+        false
+    ) as is_unlisted
 from values_given
 left join schema_slots
     on values_given.service = schema_slots.service and values_given.given.slot = schema_slots.slot

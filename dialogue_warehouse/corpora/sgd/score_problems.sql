@@ -200,6 +200,16 @@ found as (
     union all
     select
         false as is_refused,
+        'a value is unknown to its categorical slot: it counts as wrong' as problem,
+        values_placed.file, record, position, values_placed.dialogue_id, values_placed.turn_index,
+        concat_ws(', ', values_placed.given.slot, coalesce(nullif(values_placed.given.value, ''), 'an empty text'))
+            as detail
+    from values_placed
+    where values_placed.is_unlisted
+
+    union all
+    select
+        false as is_refused,
         case
             when not values_placed.is_known then 'a slot is unknown to its service: it is not counted'
             when values_placed.given.form = 'text'
