@@ -170,7 +170,7 @@ def test_value_that_its_categorical_slot_does_not_list_is_noticed(sample_folder:
 
 
 def test_place_that_a_ranking_has_twice_is_noticed(sample_folder: Path, tmp_path: Path) -> None:
-    """A list of zeros and a one, which is no ranking, was scored without a message."""
+    """A list of zeros and a one, which is not a ranking, was scored without a message."""
     path = golden.example(sample_folder, "abcd", tmp_path)
     first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
     found = []
