@@ -248,13 +248,18 @@ def _release_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -
 
 
 def places(corpora: Iterable[Corpus]) -> list[str]:
-    """List the origin and the target folder of each release, one line per corpus and URL."""
+    """List the origin and the target of each release: a line for the files below one URL, and for each other file."""
     lines = []
     for corpus in corpora:
-        files = [file for file in corpus.files if not file.is_documentation]
-        bases = sorted({file.url.removesuffix(file.path) for file in files})
-        name = f"{corpus.corpus_id} ({counted(len(files), 'file')}, license: {corpus.license})"
-        lines += [f"{name}: {base}<path> to FOLDER/{corpus.corpus_id}/<path>" for base in bases]
+        below: dict[str, list[str]] = {}
+        for file in corpus.files:
+            if not file.is_documentation:
+                below.setdefault(file.url.removesuffix(file.path), []).append(file.path)
+        urls = {file.url for file in corpus.files}
+        for base, paths in sorted(below.items()):
+            name = f"{corpus.corpus_id} ({counted(len(paths), 'file')}, license: {corpus.license})"
+            source, path = (base, paths[0]) if base in urls else (f"{base}<path>", "<path>")
+            lines.append(f"{name}: {source} to FOLDER/{corpus.corpus_id}/{path}")
     return lines
 
 
