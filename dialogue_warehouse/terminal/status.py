@@ -263,8 +263,8 @@ def places(corpora: Iterable[Corpus]) -> list[str]:
     return lines
 
 
-def print_status(found: Status, console: Console | None = None) -> None:
-    """Print the state of a warehouse folder."""
+def print_status(found: Status, console: Console | None = None, only: tuple[str, ...] = ()) -> None:
+    """Print the state of a warehouse folder; `only` limits the releases to download to these corpora."""
     console = console or make_console()
     console.print(Text(f"warehouse  {visible(found.warehouse)}"), soft_wrap=True)
     if found.published_build is None:
@@ -288,7 +288,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
     if found.last_check is not None:
         console.print(f"checked    {found.last_check}: the last finished check of the source")
-    for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
+    for line in _sample_lines(Path(found.warehouse), only) if found.source is None else _source_lines(found):
         console.print(Text(visible(line)), soft_wrap=True)
     for problem in found.problems:
         console.print(Text(f"problem    {visible(problem.text)}"), soft_wrap=True)
@@ -327,10 +327,10 @@ def _marks(build: BuildStatus) -> str:
     return f"\n({', '.join(marks)})" if marks else ""
 
 
-def _sample_lines(warehouse: Path) -> Iterator[str]:
+def _sample_lines(warehouse: Path, only: tuple[str, ...]) -> Iterator[str]:
     yield "source     the embedded sample, which the build generates"
     yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; to download it by hand:"
-    yield from (f"  {place}" for place in places(registry.load_corpora()))
+    yield from (f"  {place}" for place in places(registry.load_corpora(only)))
 
 
 def _source_lines(found: Status) -> Iterator[str]:
