@@ -151,7 +151,10 @@ def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
         and asked.get("kind") in (None, rule["kind"] or "defect")
         and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
         and asked.get("rule") in (None, rule["rule_id"])
-        and _has_words({name: value for name, value in rule.items() if name != "of_corpora"}, asked.get("search", ""))
+        and _has_words(
+            {name: value for name, value in rule.items() if name not in ("of_corpora", "apart")},
+            asked.get("search", ""),
+        )
     )
 
 

@@ -374,6 +374,17 @@ def test_cases_of_a_rule_of_all_corpora_are_limited_to_one(client: TestClient, c
         assert cases in listed
 
 
+def test_defects_of_a_corpus_are_those_that_the_overview_counts(
+    client: TestClient, con: duckdb.DuckDBPyConnection
+) -> None:
+    """Regression: a rule of all corpora was listed beside the corpus' own entry for it, also as another kind."""
+    counts = "select corpus_id, kind, count(*) from quality.violations group by all order by all"
+    for corpus, kind, count in rows(con, counts):
+        text = opened(client, f"/violations.html?corpus={corpus}&kind={kind}")
+        cases = re.findall(r'data-head="Cases">([\d,]+)<', text)
+        assert sum(int(one.replace(",", "")) for one in cases) == count, (corpus, kind)
+
+
 def test_worst_defects_of_the_overview_lead_to_their_cases(client: TestClient) -> None:
     links = [link for link in Page(opened(client, "/index.html")).links if "rule=" in link]
     assert links

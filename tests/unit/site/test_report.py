@@ -89,6 +89,7 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "cases_agreed": 19,
     "cases": [CASE],
     "corpora": [HOSTILE],
+    "apart": [],
 }
 CORPUS = (
     dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
