@@ -125,8 +125,7 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
             "asked": asked,
         }
     if not rows:
-        of_corpus = f" of '{asked['corpus']}'" if "corpus" in asked else ""
-        raise InputError(f"there is no rule '{asked['rule']}'{of_corpus}")
+        raise InputError(_absent(reading, asked["rule"], asked.get("corpus")))
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
     values = {"rule": rule["rule_id"], "corpus": asked.get("corpus") or rule["corpus_id"] or ""}
     ((total,),) = con.execute(f"select count(*) {OF_RULE}", values).fetchall()
@@ -138,6 +137,14 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
     read = read_rows(con, CASES, values | {"start": paging.start})
     cases = [case | {"key": case.get("row_key") or turn_key(case)} for case in read]
     return {"listed": [rule | {"cases": cases}], "paging": paging, "asked": asked}
+
+
+def _absent(reading: Reading, rule_id: str, corpus: str | None) -> str:
+    """Return why a rule has no page: it does not exist, or it is of all corpora and has no case in this one."""
+    is_shared = any(rule["rule_id"] == rule_id and rule["corpus_id"] is None for rule in reading.rules)
+    if is_shared and corpus in {row["corpus_id"] for row in reading.corpora}:
+        return f"the rule '{rule_id}' has no case in '{corpus}'"
+    return f"there is no rule '{rule_id}'" + (f" of '{corpus}'" if corpus else "")
 
 
 def _of_corpus(rule: Row, corpus: str | None) -> Row:
