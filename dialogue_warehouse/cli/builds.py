@@ -124,7 +124,7 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
 
         click.echo(json.dumps(msgspec.to_builtins(found), indent=1))  # ASCII: a file's name may not be UTF-8
     else:
-        print_status(found)
+        print_status(found, only=settings.only)
     configuration.check(paths)
     if found.problems:
         raise click.exceptions.Exit(CHECK_FAILED)

@@ -125,8 +125,7 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
             "asked": asked,
         }
     if not rows:
-        of_corpus = f" of '{asked['corpus']}'" if "corpus" in asked else ""
-        raise InputError(f"there is no rule '{asked['rule']}'{of_corpus}")
+        raise InputError(_absent(reading, asked["rule"], asked.get("corpus")))
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
     values = {"rule": rule["rule_id"], "corpus": asked.get("corpus") or rule["corpus_id"] or ""}
     ((total,),) = con.execute(f"select count(*) {OF_RULE}", values).fetchall()
@@ -140,6 +139,14 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
     return {"listed": [rule | {"cases": cases}], "paging": paging, "asked": asked}
 
 
+def _absent(reading: Reading, rule_id: str, corpus: str | None) -> str:
+    """Return why a rule has no page: it does not exist, or it is of all corpora and has no case in this one."""
+    is_shared = any(rule["rule_id"] == rule_id and rule["corpus_id"] is None for rule in reading.rules)
+    if is_shared and corpus in {row["corpus_id"] for row in reading.corpora}:
+        return f"the rule '{rule_id}' has no case in '{corpus}'"
+    return f"there is no rule '{rule_id}'" + (f" of '{corpus}'" if corpus else "")
+
+
 def _of_corpus(rule: Row, corpus: str | None) -> Row:
     """Return a rule with the cases of a corpus alone, if the rule is of all corpora and a corpus is given."""
     return rule | rule["of_corpora"].get(corpus, {})
@@ -151,7 +158,10 @@ def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
         and asked.get("kind") in (None, rule["kind"] or "defect")
         and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
         and asked.get("rule") in (None, rule["rule_id"])
-        and _has_words({name: value for name, value in rule.items() if name != "of_corpora"}, asked.get("search", ""))
+        and _has_words(
+            {name: value for name, value in rule.items() if name not in ("of_corpora", "apart")},
+            asked.get("search", ""),
+        )
     )
 
 

@@ -144,7 +144,8 @@ def read_rules(con: Connection) -> list[Row]:
     """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora.
 
     `corpora` are those of the rule, or those with a case of a rule of all corpora. `of_corpora` has the number of cases
-    and the first cases of a rule of all corpora in each of them.
+    and the first cases of a rule of all corpora in each of them. A corpus with its own entry for such a rule is in
+    neither, but in `apart`: a list of these entries.
     """
     rules = read_rows(con, "select * from quality.violation_rules")
     order = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
@@ -167,6 +168,7 @@ def read_rules(con: Connection) -> list[Row]:
     for rule_id in sorted({row["rule_id"] for row in counts} - listed):
         observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
         rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})
+    entries = [{name: rule[name] for name in ("rule_id", "corpus_id", "kind", "observed")} for rule in rules]
     for rule in rules:
         own = [
             case
@@ -176,7 +178,17 @@ def read_rules(con: Connection) -> list[Row]:
         for case in own:
             case["key"] = case.get("row_key") or turn_key(case)
             rule["upstream_reference"] = rule["upstream_reference"] or case["upstream_reference"]
-        rule["corpora"] = [rule["corpus_id"]] if rule["corpus_id"] else sorted({case["corpus_id"] for case in own})
+        rule["apart"] = [
+            other
+            for other in entries
+            if other["rule_id"] == rule["rule_id"]
+            and other["corpus_id"]
+            and not rule["corpus_id"]
+            and other["observed"]
+        ]
+        apart = {other["corpus_id"] for other in rule["apart"]}
+        there = {case["corpus_id"] for case in own} - apart
+        rule["corpora"] = [rule["corpus_id"]] if rule["corpus_id"] else sorted(there)
         rule["cases"] = own[:CASES_SHOWN]
         rule["of_corpora"] = {
             row["corpus_id"]: {
@@ -184,7 +196,7 @@ def read_rules(con: Connection) -> list[Row]:
                 "cases": [case for case in own if case["corpus_id"] == row["corpus_id"]],
             }
             for row in counts
-            if row["rule_id"] == rule["rule_id"] and rule["corpus_id"] is None
+            if row["rule_id"] == rule["rule_id"] and rule["corpus_id"] is None and row["corpus_id"] not in apart
         }
     return sorted(rules, key=lambda rule: (not rule["observed"], rule["corpus_id"] or "", rule["rule_id"]))
 

@@ -248,18 +248,23 @@ def _release_status(corpus: Corpus, settings: Settings, paths: WarehousePaths) -
 
 
 def places(corpora: Iterable[Corpus]) -> list[str]:
-    """List the origin and the target folder of each release, one line per corpus and URL."""
+    """List the origin and the target of each release: a line for the files below one URL, and for each other file."""
     lines = []
     for corpus in corpora:
-        files = [file for file in corpus.files if not file.is_documentation]
-        bases = sorted({file.url.removesuffix(file.path) for file in files})
-        name = f"{corpus.corpus_id} ({counted(len(files), 'file')}, license: {corpus.license})"
-        lines += [f"{name}: {base}<path> to FOLDER/{corpus.corpus_id}/<path>" for base in bases]
+        below: dict[str, list[str]] = {}
+        for file in corpus.files:
+            if not file.is_documentation:
+                below.setdefault(file.url.removesuffix(file.path), []).append(file.path)
+        urls = {file.url for file in corpus.files}
+        for base, paths in sorted(below.items()):
+            name = f"{corpus.corpus_id} ({counted(len(paths), 'file')}, license: {corpus.license})"
+            source, path = (base, paths[0]) if base in urls else (f"{base}<path>", "<path>")
+            lines.append(f"{name}: {source} to FOLDER/{corpus.corpus_id}/{path}")
     return lines
 
 
-def print_status(found: Status, console: Console | None = None) -> None:
-    """Print the state of a warehouse folder."""
+def print_status(found: Status, console: Console | None = None, only: tuple[str, ...] = ()) -> None:
+    """Print the state of a warehouse folder; `only` limits the releases to download to these corpora."""
     console = console or make_console()
     console.print(Text(f"warehouse  {visible(found.warehouse)}"), soft_wrap=True)
     if found.published_build is None:
@@ -283,7 +288,7 @@ def print_status(found: Status, console: Console | None = None) -> None:
     console.print(f"on disk    {readable_size(found.database_bytes)} databases, {readable_size(found.raw_bytes)} raw")
     if found.last_check is not None:
         console.print(f"checked    {found.last_check}: the last finished check of the source")
-    for line in _sample_lines(Path(found.warehouse)) if found.source is None else _source_lines(found):
+    for line in _sample_lines(Path(found.warehouse), only) if found.source is None else _source_lines(found):
         console.print(Text(visible(line)), soft_wrap=True)
     for problem in found.problems:
         console.print(Text(f"problem    {visible(problem.text)}"), soft_wrap=True)
@@ -322,10 +327,10 @@ def _marks(build: BuildStatus) -> str:
     return f"\n({', '.join(marks)})" if marks else ""
 
 
-def _sample_lines(warehouse: Path) -> Iterator[str]:
+def _sample_lines(warehouse: Path, only: tuple[str, ...]) -> Iterator[str]:
     yield "source     the embedded sample, which the build generates"
     yield f"releases   `{command('fetch', warehouse=warehouse)}` downloads the real data; to download it by hand:"
-    yield from (f"  {place}" for place in places(registry.load_corpora()))
+    yield from (f"  {place}" for place in places(registry.load_corpora(only)))
 
 
 def _source_lines(found: Status) -> Iterator[str]:

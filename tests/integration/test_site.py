@@ -374,6 +374,32 @@ def test_cases_of_a_rule_of_all_corpora_are_limited_to_one(client: TestClient, c
         assert cases in listed
 
 
+def test_defects_of_a_corpus_are_those_that_the_overview_counts(
+    client: TestClient, con: duckdb.DuckDBPyConnection
+) -> None:
+    """Regression: a rule of all corpora was listed beside the corpus' own entry for it, also as another kind."""
+    counts = "select corpus_id, kind, count(*) from quality.violations group by all order by all"
+    for corpus, kind, count in rows(con, counts):
+        text = opened(client, f"/violations.html?corpus={corpus}&kind={kind}")
+        cases = re.findall(r'data-head="Cases">([\d,]+)<', text)
+        assert sum(int(one.replace(",", "")) for one in cases) == count, (corpus, kind)
+
+
+def test_rule_of_all_corpora_without_a_case_in_one_is_not_called_unknown(
+    client: TestClient, con: duckdb.DuckDBPyConnection
+) -> None:
+    """Regression: the page, which a link from an earlier build opens, said that there is no such rule."""
+    rule, corpus = rows(
+        con,
+        "select rule_id, corpora.corpus_id from quality.violation_rules as rules cross join core.dim_corpora as corpora"
+        " where rules.corpus_id is null and (rule_id, corpora.corpus_id) not in (select (rule_id, corpus_id) from"
+        " quality.violations union all select (rule_id, corpus_id) from quality.violation_rules where corpus_id <> '')"
+        " order by all limit 1",
+    )[0]
+    text = opened(client, f"/violations.html?rule={rule}&corpus={corpus}", 404)
+    assert f"the rule &#39;{rule}&#39; has no case in &#39;{corpus}&#39;" in text
+
+
 def test_worst_defects_of_the_overview_lead_to_their_cases(client: TestClient) -> None:
     links = [link for link in Page(opened(client, "/index.html")).links if "rule=" in link]
     assert links

@@ -78,8 +78,10 @@ CASE = dict.fromkeys(("rule_id", "corpus_id", "source_file_id", "dialogue_key", 
 RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HOSTILE) | {
     "kind": "property",
     "upstream_reference": "javascript:alert(1)",
+    "files": HOSTILE,
     "expected": 3,
     "observed": 4,
+    "observed_in_files": 4,
     "is_guarded": True,
     "cases_read": 20,
     "cases_right": 19,
@@ -87,6 +89,7 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "cases_agreed": 19,
     "cases": [CASE],
     "corpora": [HOSTILE],
+    "apart": [],
 }
 CORPUS = (
     dict.fromkeys(("corpus_id", "title", "license"), HOSTILE)
@@ -261,6 +264,17 @@ def test_properties_by_design_are_distinguished_from_defects(hostile) -> None:
     assert "<td>defect</td>" not in pages["violations.html"]
     defective = replace(hostile, rules=[RULE | {"kind": "defect"}])
     assert "<td>defect</td>" in report.render(defective)["violations.html"]
+
+
+@pytest.mark.parametrize(
+    ("in_files", "is_alarm", "words"), [(3, False, "the same number in them."), (2, True, "2 in them.")]
+)
+def test_known_cases_are_compared_in_their_files(hostile, in_files, is_alarm, words) -> None:
+    """Regression: all cases of the build were compared with those of some files, and a right number was an alarm."""
+    rule = RULE | {"files": "a.json", "observed": 9, "observed_in_files": in_files}
+    page = report.render(replace(hostile, rules=[rule]))["violations.html"]
+    assert f"3 cases are known in these files of the complete release: a.json;\nthis build has {words}" in page
+    assert ('class="number alarm"' in page) == is_alarm
 
 
 def test_differences_of_tables_are_marked() -> None:

@@ -85,6 +85,24 @@ def test_status_of_an_empty_folder_says_what_to_run(tmp_path, fruit):
     assert "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>" in stream.getvalue()
 
 
+def test_releases_to_download_are_those_of_the_settings(tmp_path):
+    """Regression: all were listed, below a `fetch` that downloads only those of DIALOGUE_ONLY."""
+    stream, first = io.StringIO(), registry.corpus_ids()[0]
+    found = status.read_status(WarehousePaths(tmp_path), Settings(only=(first,)))
+    status.print_status(found, Console(file=stream), only=(first,))
+    listed = [line for line in stream.getvalue().splitlines() if "license: " in line]
+    assert listed and all(line.startswith(f"  {first} (") for line in listed)
+
+
+def test_place_of_a_file_whose_url_does_not_end_with_its_path_is_its_own_line(fruit):
+    """Regression: the line was `https://example.org/get?id=7<path>`, and counted all files of the corpus."""
+    other = SourceFile("b c.json", "https://example.org/get?id=7")
+    assert status.places([replace(fruit, files=(*fruit.files, other))]) == [
+        "fruit (2 files, license: ): https://example.com/<path> to FOLDER/fruit/<path>",
+        "fruit (1 file, license: ): https://example.org/get?id=7 to FOLDER/fruit/b c.json",
+    ]
+
+
 def test_status_says_which_corpus_is_stale_since_when_and_why(paths, fruit):
     manifest = json.loads(paths.build_manifest(BUILD).read_text())
     carried = {
