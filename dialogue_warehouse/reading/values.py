@@ -133,6 +133,8 @@ TOO_LONG = re.compile(
 """DuckDB's error about an integer that is too large for its type in Parquet, with the name that `statement` gives."""
 MOMENT = re.compile(r"(?<=\d) (?=\d)")
 """The blank between date and time in DuckDB's own text."""
+WHOLE_HOURS = re.compile(r"(:[\d.]+[+-]\d\d)$")
+"""A time that ends with an offset without minutes, as DuckDB writes it."""
 Reader = Callable[[Any], Any]
 
 
@@ -214,8 +216,8 @@ def _optional(read: Reader, value: Any) -> Any:
 
 
 def _moment(text: str) -> str:
-    """Convert a date or a time to ISO 8601; infinite ones are words."""
-    return MOMENT.sub("T", text, count=1)
+    """Convert a date or a time to ISO 8601, as RFC 3339 profiles it; infinite ones are words."""
+    return WHOLE_HOURS.sub(r"\1:00", MOMENT.sub("T", text, count=1))
 
 
 def _each(read: Reader) -> Reader:
