@@ -274,6 +274,7 @@ def test_known_cases_are_compared_in_their_files(hostile, in_files, is_alarm, wo
     rule = RULE | {"files": "a.json", "observed": 9, "observed_in_files": in_files}
     page = report.render(replace(hostile, rules=[rule]))["violations.html"]
     assert f"3 cases are known in these files of the complete release: a.json;\nthis build has {words}" in page
+    assert "3<br><small>in some files</small>" in page
     assert ('class="number alarm"' in page) == is_alarm
 
 
