@@ -267,7 +267,7 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
 
 
 def _rules_of(of_corpora: str) -> str:
-    """Return the rules of corpora, and those of all with their cases in corpora without an entry of their own."""
+    """Return the rules of corpora, and those of all with their cases in corpora without a separate entry."""
     return f"""(
         with
 
