@@ -68,10 +68,9 @@ def write(
         keep_trailing_newline=True,
     )
     environment.filters.update(plain=plain, link=_link, counted=counted)
+    metadata = yaml.safe_dump(_metadata(filled, corpora, has_tools), sort_keys=False, allow_unicode=True, width=1_000)
     page = environment.get_template(TEMPLATE).render(
-        metadata=Markup(
-            yaml.safe_dump(_metadata(filled, corpora, has_tools), sort_keys=False, allow_unicode=True, width=1_000)
-        ),  # noqa: S704 it is YAML
+        metadata=Markup(metadata),  # noqa: S704 it is YAML
         command=_fenced(command(ledger, selection)),
         version=importlib.metadata.version("dialogue-warehouse"),
         ledger=ledger,
