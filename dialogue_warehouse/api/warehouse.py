@@ -152,7 +152,8 @@ class Warehouse:
         rule
             Only violations of this rule.
         summary
-            Return the rules with their numbers of violations instead.
+            Return the rules with their numbers of violations instead. A rule of all corpora has no `corpus_id`; with
+            `corpus`, its number leaves out corpora with their own entry for it.
 
         Raises
         ------

@@ -273,14 +273,15 @@ def _detail(form: str | None, verbose: bool) -> Detail:
 @cli.command()
 @click.option("--rule", shell_complete=completing.rules, help="Only violations of this rule.")
 @click.option("--rules", "is_summary", is_flag=True, help="List the rules with their numbers of violations.")
-@verbose_option("Add the titles of the rules, and the URLs of reports to the publishers.")
+@verbose_option("Add known numbers and titles of the rules, and the URLs of reports to the publishers.")
 @result_options
 @corpora_option
 @place_option
 def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | None, **options: Any) -> None:
     """Show each row that breaks a rule.
 
-    A row has its file, record and turn.
+    A row has its file, record and turn. With --rules, a rule of all corpora has no corpus_id, and a corpus can have its
+    own entry for it; as_known says whether the release has as many cases as are known, in the files that have them.
     """
     from dialogue_warehouse.reading import connection, findings, selection
     from dialogue_warehouse.reading.query import run_query
@@ -292,6 +293,12 @@ def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | No
         selection.refuse_absent_corpora(con, options["only"] or ())
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)
+        if is_summary and not settings.only and (apart := findings.cases_apart(con, rule)):
+            click.echo(
+                f"{counted(apart, 'case')} of rules without corpus_id, which are those of all corpora, "
+                f"{'is' if apart == 1 else 'are'} in the entries of single corpora, too",
+                err=True,
+            )
 
 
 @cli.command()

@@ -51,10 +51,11 @@ def write(
     `paths` are the Parquet files whose messages are JSON values. `con` has core as its default schema.
     """
     con.execute(
-        "create or replace temp table written as select source.corpus_id, source.split, source.dialogue_key, id"
-        " from read_parquet(?)",
+        "create or replace temp table written as select source.corpus_id, source.split, source.dialogue_key, id, "
+        "coalesce(len(tools) > 0, false) as has_tools from read_parquet(?)",
         [[str(folder / path) for path in paths]],
     )
+    ((has_tools,),) = con.execute("select coalesce(bool_or(has_tools), false) from written").fetchall()
     corpora = _rows(con, _CORPORA)
     counts = {path: of for corpus in ledger["corpora"].values() for path, of in corpus["files"].items()}
     filled = [path for path in paths if counts[path]["examples"]]
@@ -67,11 +68,13 @@ def write(
         keep_trailing_newline=True,
     )
     environment.filters.update(plain=plain, link=_link, counted=counted)
+    metadata = yaml.safe_dump(_metadata(filled, corpora, has_tools), sort_keys=False, allow_unicode=True, width=1_000)
     page = environment.get_template(TEMPLATE).render(
-        metadata=Markup(yaml.safe_dump(_metadata(filled, corpora), sort_keys=False, allow_unicode=True, width=1_000)),  # noqa: S704 it is YAML
+        metadata=Markup(metadata),  # noqa: S704 it is YAML
         command=_fenced(command(ledger, selection)),
         version=importlib.metadata.version("dialogue-warehouse"),
         ledger=ledger,
+        has_tools=has_tools,
         corpora=corpora,
         licenses=sorted({corpus["license"] for corpus in corpora}),
         splits=_rows(con, _SPLITS),
@@ -121,19 +124,20 @@ def _fenced(text: str) -> Markup:
     return Markup(f"{fence}\n{text}\n{fence}")  # noqa: S704 in the block nothing has a meaning
 
 
-def _metadata(paths: Sequence[str], corpora: list[dict[str, Any]]) -> dict[str, Any]:
+def _metadata(paths: Sequence[str], corpora: list[dict[str, Any]], has_tools: bool) -> dict[str, Any]:
     """Return what the Hub and `datasets` read: how the files are loaded, and words to search for."""
     examples = sum(corpus["examples"] for corpus in corpora)
     size = next((size for power, size in enumerate(SIZES, 3) if examples < 10**power), "n>10M")
     languages = {registry.load_corpus(corpus["corpus_id"]).language for corpus in corpora} - {None}
     names = ", ".join(corpus["corpus_id"] for corpus in corpora)
+    tags = ["conversational", "dialogue", *(["tool-calling"] if has_tools else [])]
     return {
         "pretty_name": f"Dialogues of {names or 'no corpus'}",
         "license": sorted({_license(corpus["license"]) for corpus in corpora}),
         "language": sorted(language for language in languages if language),
         "size_categories": [size],
         "task_categories": ["text-generation"],
-        "tags": ["conversational", "dialogue", "tool-calling", *(corpus["corpus_id"] for corpus in corpora)],
+        "tags": [*tags, *(corpus["corpus_id"] for corpus in corpora)],
         "configs": list(_configs(paths)),
     }
 

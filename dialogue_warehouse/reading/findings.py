@@ -185,7 +185,7 @@ CLAIMS: dict[Detail, str] = {
 }
 """The columns of claims."""
 RULES: dict[Detail, str] = {
-    "short": "rule_id, corpus_id, kind, observed, expected",
+    "short": "rule_id, corpus_id, kind, observed, if(is_guarded, observed_in_files = expected, null) as as_known",
     "verbose": (
         "rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded, title, upstream_reference"
     ),
@@ -240,7 +240,8 @@ def verdicts(con: Connection, corpora: Iterable[str]) -> str:
 def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool, detail: Detail) -> str:
     """Return the query of all cases, or of rules with their numbers of cases, limited to corpora and a rule.
 
-    A rule for all corpora is listed for each of them, with the number of cases in the corpora of the query.
+    A rule of all corpora is listed with its cases in the corpora of the query; a corpus with its own entry for the rule
+    has a line for itself, so its cases are not counted again. Without corpora, the numbers are those of the table.
 
     If it is whole, each case says whether its corpus was generated.
     """
@@ -266,22 +267,58 @@ def violations_query(corpora: Iterable[str], rule: str | None, is_summary: bool,
 
 
 def _rules_of(of_corpora: str) -> str:
-    """Return the rules for some corpora, and those for all corpora with their cases in these."""
+    """Return the rules of corpora, and those of all with their cases in corpora without a separate entry."""
     return f"""(
+        with
+
+        entries as (
+            select rule_id, corpus_id
+            from quality.violation_rules
+            where corpus_id is not null
+        ),
+
+        shared as (
+            select
+                rules.rule_id,
+                corpora.corpus_id
+            from quality.violation_rules as rules
+            cross join core.dim_corpora as corpora
+            anti join entries on rules.rule_id = entries.rule_id and corpora.corpus_id = entries.corpus_id
+            where rules.corpus_id is null and corpora.{of_corpora}
+        )
+
         select * replace (
             if(
                 corpus_id is null,
                 (
                     select cast(count(*) as integer)
                     from quality.violations as cases
-                    where cases.rule_id = rules.rule_id and cases.{of_corpora}
+                    semi join shared on cases.rule_id = shared.rule_id and cases.corpus_id = shared.corpus_id
+                    where cases.rule_id = rules.rule_id
                 ),
                 observed
             ) as observed
         )
         from quality.violation_rules as rules
-        where corpus_id is null or {of_corpora}
+        where {of_corpora} or (corpus_id is null and rule_id in (select rule_id from shared))
     )"""
+
+
+def cases_apart(con: Connection, rule: str | None) -> int:
+    """Return how many cases of rules of all corpora are in entries of single corpora, too, of all rules or one."""
+    of_rule = "" if rule is None else f"and own.rule_id = {literal(rule)}"
+    query = f"""
+        select coalesce(sum(own.observed), 0)
+        from quality.violation_rules as own
+        semi join (
+            select rule_id
+            from quality.violation_rules
+            where corpus_id is null
+        ) as shared on own.rule_id = shared.rule_id
+        where own.corpus_id is not null {of_rule}
+    """
+    ((found,),) = con.execute(query).fetchall()
+    return int(found)
 
 
 def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:

@@ -171,7 +171,8 @@ def _by_type(found: Sequence[Any], text_of: Callable[[Any], Text]) -> Iterator[N
 
 def _calls(calls: Sequence[dialogue_parts.Call]) -> Iterator[Note]:
     for call in calls:
-        yield "call", [(call.key, _plain(f"{call.service}.{call.method}({_pairs(call.parameters)})"))]
+        name = ".".join(part for part in (call.service, call.method) if part is not None)
+        yield "call", [(call.key, _plain(f"{name}({_pairs(call.parameters)})"))]
         for position, result in enumerate(call.results):
             there = {name: value for name, value in zip(call.columns, result.values, strict=True) if value is not None}
             yield f"result {position}", [(result.key, _plain(_pairs(there)))]
@@ -195,11 +196,11 @@ def _selection(selection: dialogue_parts.Selection, words: GoalWords) -> Text:
 
 def _act(act: dialogue_parts.Act) -> Text:
     text = Text(visible(act.act or "?"))
-    values = ", ".join(str(value) for value in act.values)
+    values = _values(act.values)
     if pair := "=".join(part for part in (act.slot, values) if part):
         text.append(f" {visible(pair)}")
     if act.canonical_values and act.canonical_values != act.values:
-        text.append(f" ({visible(', '.join(map(str, act.canonical_values)))})")
+        text.append(f" ({visible(_values(act.canonical_values))})")
     if act.guideline_steps:
         text.append(f", step {', '.join(map(str, act.guideline_steps))} of the guideline")
     return text
@@ -210,7 +211,7 @@ def _annotation(found: dialogue_parts.Annotation) -> Text:
 
 
 def _state(state: dialogue_parts.State) -> Text:
-    text = _plain(f"{state.service}, {state.active_intent}")
+    text = _plain(_values([part for part in (state.service, state.active_intent) if part is not None]))
     if state.requested_slots:
         text.append(visible(f", requests {', '.join(state.requested_slots)}"))
     return text
@@ -218,10 +219,10 @@ def _state(state: dialogue_parts.State) -> Text:
 
 def _slot(slot: dialogue_parts.StateSlot) -> Text:
     sign, style = CHANGES[slot.change]
-    values = " / ".join(str(value) for value in slot.variants or [slot.value])
+    values, previous = _values(slot.variants or [slot.value], " / "), _values([slot.previous_value])
     texts = {
-        "dropped": f"{slot.slot}: {slot.previous_value}",
-        "changed": f"{slot.slot}: {slot.previous_value} → {values}",
+        "dropped": f"{slot.slot}: {previous}",
+        "changed": f"{slot.slot}: {previous} → {values}",
     }
     return Text(visible(f"{sign}{texts.get(slot.change, f'{slot.slot}: {values}')}"), style=style)
 
@@ -269,7 +270,12 @@ def _named(name: str, text: str) -> Text:
 
 
 def _pairs(values: Mapping[str, str | None]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())
+    return ", ".join(f"{name}={_values([value])}" for name, value in values.items())
+
+
+def _values(values: Iterable[object], separator: str = ", ") -> str:
+    """Join values; one without a text is NULL, as in tables."""
+    return separator.join("NULL" if value is None else str(value) for value in values)
 
 
 def _plain(text: str) -> Text:

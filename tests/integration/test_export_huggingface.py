@@ -232,6 +232,16 @@ def test_one_corpus_is_the_default_config(sample_folder: Path, tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize("corpus_id", CORPORA)
+def test_page_promises_tools_only_if_an_example_has_some(sample_folder: Path, tmp_path: Path, corpus_id: str) -> None:
+    """Regression: the page of a corpus without tools had the tag tool-calling."""
+    write(sample_folder, tmp_path, Selection(corpora=(corpus_id,)), HuggingFaceOptions())
+    page = (tmp_path / card.CARD).read_text(encoding="utf-8")
+    has_tools = any("tools" in example for examples in exported.read(tmp_path).values() for example in examples)
+    assert ("tool-calling" in metadata_of(page)["tags"]) == has_tools
+    assert ("# Dialogues as chat messages with tools\n" in page) == has_tools
+
+
 def test_export_without_an_example_has_no_configs(sample_folder: Path, tmp_path: Path) -> None:
     write(sample_folder, tmp_path, Selection(corpora=CORPORA[:1]), HuggingFaceOptions(max_characters=1))
     page = (tmp_path / card.CARD).read_text(encoding="utf-8")

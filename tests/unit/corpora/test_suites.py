@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dialogue_warehouse.corpora import suites
@@ -54,6 +55,29 @@ def test_expectation_of_several_tables_becomes_one_for_each(tmp_path: Path) -> N
         ("a/x", "select 1 from core.x"),
         ("a/y", "select 1 from core.y"),
     ]
+
+
+def test_state_needs_requested_slots_only_if_its_corpus_lists_them() -> None:
+    """Regression: a corpus whose states have no such list had to invent an empty one."""
+    (query,) = (
+        expectation.kwargs["query"]
+        for suite in load_marts_suites()
+        for expectation in suite.expectations
+        if expectation.expectation_id == "state_has_requested_slots"
+    )
+    with duckdb.connect() as con:
+        core_tables.create(con)
+        con.execute("""
+            insert into core.fct_frames by name
+            from (values
+                ('lists', 'listed', 'NONE', []),
+                ('lists', 'not listed', 'NONE', null),
+                ('lists', 'no state', null, null),
+                ('lists', 'only listed', null, []),
+                ('lists none', 'other', 'NONE', null)
+            ) as frames (corpus_id, frame_key, active_intent, requested_slots)
+        """)
+        assert set(con.execute(query).fetchall()) == {("not listed",), ("only listed",)}
 
 
 @pytest.mark.parametrize("corpus_id", corpus_ids())

@@ -235,6 +235,23 @@ def test_lists_of_unequal_length_are_shown_as_they_are(
     printed(dialogue(turn("Hello", acts=[act])))
 
 
+def test_value_or_service_that_is_missing_is_not_shown_as_a_text() -> None:
+    """Regression: a state and a call without a service had the text None before them, and a value of null was None."""
+    slot = dialogue_parts.StateSlot(
+        key="a", slot="city", change="changed", value="Rome", variants=["Rome", None], previous_value=None
+    )
+    state = dialogue_parts.State(key="b", service=None, active_intent="buy", requested_slots=[], slots=[slot])
+    call = dialogue_parts.Call(
+        key="c", service=None, method="price", parameters={"city": None}, result_count=0, columns=[], results=[]
+    )
+    found = dialogue(turn("Hello", states=[state], calls=[call]))
+    lines = [" ".join(line.split()) for line in printed(found).splitlines()]
+    assert {"state buy", "~ city: NULL → Rome / NULL", "call price(city=NULL)"} <= set(lines)
+    page = " ".join(Page(rendering.render_page(found)).text.split())
+    assert "buy ~ city NULL Rome / NULL" in page
+    assert "price city NULL" in page
+
+
 @pytest.mark.parametrize(
     ("moment", "shown"),
     [

@@ -88,6 +88,28 @@ def test_unknown_name_is_rejected_even_if_it_is_empty(name: str) -> None:
                 refuse(con, name)
 
 
+def test_short_rules_compare_the_known_cases_with_those_in_the_same_files() -> None:
+    """Regression: the cases of all files were beside the number that is known of some of them."""
+    with duckdb.connect() as con:
+        con.execute("""
+            create schema quality;
+            create table quality.violation_rules as
+            from (values
+                ('same', 'a', 'defect', 32, 10, 10, true),
+                ('other', 'a', 'defect', 10, 9, 10, true),
+                ('apart', 'a', 'defect', 10, null, 10, false),
+                ('unknown', 'a', 'defect', 10, null, null, false)
+            ) as rules (rule_id, corpus_id, kind, observed, observed_in_files, expected, is_guarded)
+        """)
+        short = con.execute(findings.violations_query((), None, is_summary=True, detail="short")).fetchall()
+    assert {rule: as_known for rule, *_, as_known in short} == {
+        "same": True,
+        "other": False,
+        "apart": None,
+        "unknown": None,
+    }
+
+
 def test_selected_key_that_is_not_utf_8_is_rejected() -> None:
     with duckdb.connect() as con:
         core_tables.create(con)
