@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import re
 import sys
 import typing
@@ -51,6 +52,8 @@ PER_CORE = 4
 MOST = 1_000
 """The maximum of every other number."""
 MOST_SECONDS = 7 * 24 * 3600
+LONGEST_WAIT = 120.0
+"""Longest wait before a file is requested again, in seconds."""
 MOST_MEMORY = "1000TB"
 """The maximum of a size; DuckDB does not accept much larger ones."""
 
@@ -339,7 +342,11 @@ class Settings:
     attempts: Annotated[int, COUNT] = 5
     """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before the second attempt at a download; doubled before each further one, and shortened at random."""
+    """Seconds before the second attempt at a download; doubled before each further one, 120 at most, less at random."""
+
+    def pause(self, failures: int) -> float:
+        """Return the seconds to wait after so many failed attempts at a download."""
+        return min(self.backoff * 2 ** (failures - 1), LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311  no secret
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> Settings:

@@ -318,9 +318,12 @@ def verify(as_json: bool, **options: Any) -> None:
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
     verifying.refuse_damage(paths)
-    results = verifying.verify_published(paths, settings, options["only"] or ())
+    build_id, results = verifying.verify_published(paths, settings, options["only"] or ())
     print_results(results, as_json)
-    verifying.refuse_differences(results)
+    try:
+        verifying.keep_results(paths, build_id, results)
+    finally:
+        verifying.refuse_differences(results)
 
 
 @cli.command()

@@ -24,7 +24,7 @@ from dialogue_warehouse.exporting import card, chat, huggingface, losses, prefer
 from dialogue_warehouse.exporting.chat import ChatOptions
 from dialogue_warehouse.exporting.huggingface import HuggingFaceOptions
 from dialogue_warehouse.exporting.preference import PreferenceOptions
-from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.lineage.restoring import open_published_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import NO_SPLIT, Dialogue, Selection, select_published
 from dialogue_warehouse.settings import Settings
@@ -114,16 +114,12 @@ def export_published(
     differs and `force` is off, or if no selected corpus has what the form needs.
     """
     form = FORMS[type(options)]
-    build_id, database = builds.published_build(paths)
-    dialogues = select_published(paths, settings, selection)
-    if selection.keys:  # in their own order, in which a file may have dialogues at several places
-        dialogues.sort(key=lambda one: one.place)
-    if builds.pointed_build(paths) != build_id:
-        raise InputError("another build was published meanwhile; run the same command again")
-    _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
-    files.make_folder(folder)
     exported = []
-    with _scratch_in(folder) as scratch, open_core(database, settings) as con:
+    with contextlib.ExitStack() as opened:
+        dialogues, con = opened.enter_context(_selected(paths, settings, selection))
+        _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
+        files.make_folder(folder)
+        scratch = opened.enter_context(_scratch_in(folder))
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):
             con.execute(losses.EXPORTED)
@@ -150,6 +146,22 @@ def export_published(
             files.remove(other)
         _name_others(form, folder, paths_written, reporter)
     return exported
+
+
+@contextlib.contextmanager
+def _selected(
+    paths: WarehousePaths, settings: Settings, selection: Selection
+) -> Generator[tuple[list[Dialogue], duckdb.DuckDBPyConnection]]:
+    """Yield the selected dialogues with the core that they are in; again if another build is published meanwhile."""
+    while True:
+        build_id, _ = builds.published_build(paths)
+        dialogues = select_published(paths, settings, selection)
+        if selection.keys:  # in their own order, in which a file may have dialogues at several places
+            dialogues.sort(key=lambda one: one.place)
+        with open_published_core(paths, settings) as (opened_id, con):
+            if opened_id == build_id:
+                yield dialogues, con
+                return
 
 
 def _name_others(form: Form, folder: Path, written: Iterable[str], reporter: Reporter) -> None:

@@ -60,6 +60,24 @@ def open_core(database: Path, settings: Settings) -> Generator[duckdb.DuckDBPyCo
         yield con
 
 
+@contextlib.contextmanager
+def open_published_core(paths: WarehousePaths, settings: Settings) -> Generator[tuple[str, duckdb.DuckDBPyConnection]]:
+    """Open core of the published build, and yield the build's id with the connection.
+
+    If a build is pruned while it is opened, another one has replaced it: then that one is opened.
+    """
+    with contextlib.ExitStack() as opened:
+        while True:
+            build_id, database = builds.published_build(paths)
+            try:
+                con = opened.enter_context(open_core(database, settings))
+                break
+            except (InputError, duckdb.Error):
+                if builds.pointed_build(paths) == build_id:
+                    raise
+        yield build_id, con
+
+
 def another(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Return another connection to the same core, for a thread. Tables in `memory` are those of both."""
     cursor = con.cursor()
@@ -82,8 +100,10 @@ def restore_published(
     """
     ownership.refuse_owned(folder)
     corpus = registry.load_corpus(corpus_id)
-    _, database = builds.published_build(paths)
-    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files([corpus])) as files:
+    with (
+        open_published_core(paths, settings) as (_, con),
+        contextlib.closing(Restorer(con).files([corpus])) as files,
+    ):
         written = restore_to(folder, files, force)
     if not written:
         raise InputError(f"{corpus_id}: the published build has no files of this corpus")

@@ -77,8 +77,10 @@ def verify_database(
         yield from verify(files, source, found_as)
 
 
-def verify_published(paths: WarehousePaths, settings: Settings, named: Sequence[str] = ()) -> list[Verified]:
-    """Compare the files of the published build; the results are also stored beside the build.
+def verify_published(
+    paths: WarehousePaths, settings: Settings, named: Sequence[str] = ()
+) -> tuple[str, list[Verified]]:
+    """Compare the files of the published build; return its id and the results.
 
     Raises InputError if the build lacks one of the `named` corpora, or all corpora of the settings.
     """
@@ -91,14 +93,17 @@ def verify_published(paths: WarehousePaths, settings: Settings, named: Sequence[
     if lacking or (settings.only and not corpora):
         what = f"corpus '{[*lacking, *settings.only][0]}'"
         raise InputError(f"--corpora: the published warehouse has no {what}; it has {', '.join(built.corpora)}")
-    results = list(verify_database(database, source, corpora, settings, places_of(built.files)))
+    return build_id, list(verify_database(database, source, corpora, settings, places_of(built.files)))
+
+
+def keep_results(paths: WarehousePaths, build_id: str, results: list[Verified]) -> None:
+    """Store the results beside their build. Raises OSError for a full disk."""
     content = json.dumps([asdict(result) for result in results], indent=1).encode()
     try:
         files.write_atomically(paths.build_restorations(build_id), content)
     except OSError as error:
         if not (isinstance(error, PermissionError) or error.errno == errno.EROFS):
             raise  # a warehouse of another user, or on a read-only disk, can be verified too
-    return results
 
 
 def refuse_damage(paths: WarehousePaths) -> None:

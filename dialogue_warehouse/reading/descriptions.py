@@ -20,6 +20,9 @@ from dialogue_warehouse.corpora.release import Corpus, Entity, raw_table
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT
 from dialogue_warehouse.storage.builds import PUBLISHED_SCHEMAS
 
+DEFINED = re.compile(r'\{\{ doc\("(\w+)"\) \}\}')
+"""The place of a definition in the description of a column."""
+
 
 @dataclass(frozen=True)
 class Join:
@@ -68,6 +71,14 @@ def definitions() -> dict[str, str]:
     """Return the single definition of each column name."""
     text = (DBT_PROJECT / "models" / "columns.md").read_text(encoding="utf-8")
     return dict(re.findall(r"{% docs (\w+) %}\n(.*?)\n{% enddocs %}", text, flags=re.DOTALL))
+
+
+def columns_of(model: dict[str, Any]) -> dict[str, str]:
+    """Return the description of each column of a table, with the definitions that it refers to."""
+    return {
+        column["name"]: DEFINED.sub(lambda match: definitions()[match[1]], column["description"]).strip()
+        for column in model["columns"]
+    }
 
 
 @cache
@@ -224,7 +235,7 @@ def is_current() -> bool:
 
 
 def _lines() -> Iterator[str]:
-    texts, joined = definitions(), links()
+    joined = links()
     for schema in PUBLISHED_SCHEMAS:
         yield f"## {schema}\n"
         for name, model in models().items():
@@ -233,8 +244,9 @@ def _lines() -> Iterator[str]:
             yield f"### {name}\n\n{model['description']}\n"
             yield from _links(joined[name])
             yield "| column | type | description |\n|---|---|---|"
+            texts = columns_of(model)
             for column in model["columns"]:
-                what = re.sub(r'\{\{ doc\("(\w+)"\) \}\}', lambda match: texts[match[1]], column["description"])
+                what = texts[column["name"]]
                 yield f"| {column['name']} | {column['data_type']} | {what.replace('|', chr(92) + '|')} |"
             yield ""
     yield "## raw\n"

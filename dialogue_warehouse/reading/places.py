@@ -233,7 +233,7 @@ def _attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
 
 
 def _describe(catalog: Path, tables: Path) -> None:
-    """Write a database that describes Parquet tables without one: a view for each table, with its description.
+    """Write a database that describes Parquet tables without one: a view for each table, with its descriptions.
 
     It has no macros: those are only in the database that a build writes beside its tables.
     """
@@ -252,3 +252,11 @@ def _describe(catalog: Path, tables: Path) -> None:
                 con.execute(f"create view {address} as select * from {read}")
                 if model := descriptions.models().get(f"{schema}.{folder.name}"):
                     con.execute(f"comment on view {address} is {literal(model['description'].strip())}")
+                    _describe_columns(con, address, descriptions.columns_of(model))
+
+
+def _describe_columns(con: duckdb.DuckDBPyConnection, address: str, texts: dict[str, str]) -> None:
+    """Add the comments of a table's columns, if the table has the columns of this version."""
+    if {name for name, *_ in con.execute(f"describe {address}").fetchall()} == texts.keys():
+        for name, text in texts.items():
+            con.execute(f"comment on column {address}.{identifier(name)} is {literal(text)}")

@@ -210,8 +210,6 @@ def _struct_reader(of: pa.DataType, classes: Classes, place: str) -> Reader:
         if isinstance(value, list):
             pairs = _as_object(value, place)
             if pairs is None and read_item is not None:
-                if None in value:
-                    raise _misfit(None, of, place)
                 return _turned([read_item(item) for item in value], of)
             value = value if pairs is None else pairs
         if not isinstance(value, dict):

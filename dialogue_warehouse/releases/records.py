@@ -277,7 +277,8 @@ def _split_json_lines(where: str, text: bytes) -> Iterator[Record]:
         try:
             refuse_more(raw, end_of_value(raw, 0))
         except NotJsonError as error:
-            raise LandingError(f"{where}: {place} is not one JSON value: {error.advice}") from error
+            advice = "each line must have a whole one" if re.match(rb"\s*(\[|\{\s*$)", raw) else error.advice
+            raise LandingError(f"{where}: {place} is not one JSON value: {advice}") from error
         yield Record(index, None, f"/{index}", raw.strip(), place=place)
 
 

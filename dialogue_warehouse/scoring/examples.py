@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dialogue_warehouse.common import files
 from dialogue_warehouse.corpora.scores import load_scoring
-from dialogue_warehouse.lineage.restoring import open_core
+from dialogue_warehouse.lineage.restoring import open_published_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.scoring.measuring import Measuring
 from dialogue_warehouse.settings import Settings
@@ -27,11 +27,11 @@ def write_examples(
     """
     ownership.refuse_owned(folder)
     scoring = load_scoring(corpus_id)
-    _, database = builds.published_build(paths)
+    builds.published_build(paths)  # raises the error before the folder is made
     folder.mkdir(parents=True, exist_ok=True)
     names = {form.name: f"{corpus_id}_{form.name}{form.suffix}" for form in scoring.forms}
     with (
-        open_core(database, settings) as con,
+        open_published_core(paths, settings) as (_, con),
         tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch,
     ):
         measuring = Measuring(con, scoring, split)

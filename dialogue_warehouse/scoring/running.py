@@ -19,7 +19,7 @@ import duckdb
 
 from dialogue_warehouse.corpora.scores import Scoring, load_scoring
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.lineage.restoring import another, open_core
+from dialogue_warehouse.lineage.restoring import another, open_published_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.selection import SPLITS
 from dialogue_warehouse.scoring import tables
@@ -27,7 +27,6 @@ from dialogue_warehouse.scoring.comparing import compare
 from dialogue_warehouse.scoring.measuring import Measuring
 from dialogue_warehouse.scoring.predictions import Predictions
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
 
 Rows = Sequence[tuple]
 COMPARISONS = "comparisons"
@@ -86,8 +85,10 @@ def score_published(
     scoring = _checked(request)
     if to is not None:
         tables.refuse_place(to)
-    build_id, database = builds.published_build(paths)
-    with open_core(database, settings) as con, tempfile.TemporaryDirectory(prefix="scoring-") as scratch:
+    with (
+        open_published_core(paths, settings) as (build_id, con),
+        tempfile.TemporaryDirectory(prefix="scoring-") as scratch,
+    ):
         with ThreadPoolExecutor(1) as beside:
             gold = beside.submit(_score_gold, another(con), scoring, request)
             measuring = Measuring(con, scoring, request.split)

@@ -256,7 +256,7 @@ class _Download:
                 before = self._size()
                 if failed >= self._settings.attempts:
                     raise DownloadError(f"{without_secrets(self._url)}: {error}") from error
-                time.sleep(self._settings.backoff * 2 ** (failed - 1))
+                time.sleep(self._settings.pause(failed))
 
     def _size(self) -> int:
         return self._part.stat().st_size if self._part.exists() else 0

@@ -63,6 +63,7 @@ def build_warehouse(settings: Settings, reporter: Reporter, load_graph: LoadGrap
 def _build(settings: Settings, paths: WarehousePaths, reporter: Reporter, load_graph: LoadGraph) -> Summary:
     with open_session(settings, paths, reporter) as session:
         configuration.check(paths)
+        state.announce(session)
         if not fingerprint.compare(session):
             session.check()
             _run_graph(session, load_graph)
@@ -78,7 +79,6 @@ def _run_graph(session: Session, load_graph: LoadGraph) -> None:
     """Make all assets with this session and report them. An error of a step is raised as it is."""
     reporter = session.reporter
     with reporter.stage("load", "framework") as stage:
-        state.announce(session)
         session.start()
         import dagster as dg
 

@@ -12,7 +12,6 @@ import contextlib
 import math
 import os
 import queue
-import random
 import threading
 import time
 from collections import Counter
@@ -27,7 +26,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.source_tree import ASIDE
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import LONGEST_WAIT, Settings
 from dialogue_warehouse.storage import ownership
 from pipelines.ingestion import transport
 from pipelines.ingestion.connections import CHUNK, TransientError, UnavailableError, host_of
@@ -37,8 +36,6 @@ from pipelines.ingestion.wanted import Outcome, Part, Result, Wanted, plan
 
 CONNECT_ATTEMPTS = 3
 """Attempts for a host that cannot be reached."""
-LONGEST_WAIT = 120.0
-"""Longest wait before a file is requested again, in seconds."""
 HOPELESS = 3
 """Files of a host that fail one after another before its other files are skipped."""
 
@@ -171,8 +168,7 @@ class Downloader:
                         cause += f" and asks to wait for {math.ceil(error.seconds / 60):,} minutes"
                     self.hosts.failed(host, cause, is_hopeless or error.is_unreachable)
                     raise UnavailableError(cause) from error
-                pause = self.settings.backoff * 2 ** (failures - 1) * random.uniform(0.5, 1)  # noqa: S311  no secret
-                seconds = max(error.seconds, min(pause, LONGEST_WAIT))
+                seconds = max(error.seconds, self.settings.pause(failures))
                 self.watcher.wait(wanted, error.cause, seconds)
                 time.sleep(seconds)
 

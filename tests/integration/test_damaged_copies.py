@@ -112,3 +112,25 @@ def test_query_that_fails_by_itself_is_not_called_damage(
     for query in ("select error('Corrupt')", "select cast('x' as int)"):
         assert main(["sql", query, "--warehouse", str(damaged_file)]) == 2
         assert "damaged" not in capsys.readouterr().err
+
+
+def test_tables_without_their_database_have_its_descriptions(copied_tables: Path, sample_warehouse: Path) -> None:
+    """Regression: they had the descriptions of tables, and none of a column. A column of another version is unknown."""
+
+    def described(place: Path) -> dict[str, tuple]:
+        with dw.open(place) as warehouse:
+            tables = [warehouse.describe(f"{one.schema}.{one.table}") for one in warehouse.tables()]
+        return {
+            f"{one.schema}.{one.table}": (one.comment, {each.column: each.comment for each in one.columns})
+            for one in tables
+        }
+
+    for file in copied_tables.glob("core/dim_corpora/**/*.parquet"):
+        duckdb.execute(f"create or replace temp table read as select *, 1 as weather from '{file}'")
+        duckdb.execute(f"copy read to '{file}' (format parquet)")
+    whole, found = described(sample_warehouse), described(copied_tables)
+    comment, columns = found.pop("core.dim_corpora")
+    assert comment == whole["core.dim_corpora"][0]
+    assert set(columns.values()) == {None}
+    assert found == {table: whole[table] for table in found}
+    assert len(found) > 20

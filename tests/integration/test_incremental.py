@@ -10,13 +10,15 @@ import dagster as dg
 import duckdb
 import pytest
 
+from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import changes
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds, retention
+from dialogue_warehouse.storage import builds, health, retention
 from pipelines.building import fingerprint, history, state
+from pipelines.dagster_graph.build import build_warehouse as build_folder
 from pipelines.ingestion import simulating
 from tests.conftest import build_warehouse, run_command
 
@@ -108,6 +110,23 @@ def test_unchanged_build_removes_the_files_of_a_killed_one(sample_folder: Path, 
     assert completed.returncode == 0, completed.stderr
     assert "nothing changed" in completed.stdout
     assert sorted(path.name for path in paths.scratch.iterdir()) == before
+
+
+def test_build_that_is_killed_while_it_compares_its_source_is_named(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it left no trace, and `status` called the warehouse healthy."""
+    paths = WarehousePaths(shutil.copytree(sample_folder, tmp_path / "warehouse"))
+
+    def be_killed(_source: Source) -> str:
+        raise SystemExit
+
+    with monkeypatch.context() as killed, pytest.raises(SystemExit):
+        killed.setattr(fingerprint, "nothing_new", be_killed)
+        build_folder(Settings(warehouse=paths.root), Reporter(quiet=True), pytest.fail)
+    assert [problem.kind for problem in health.find_problems(paths)] == ["build_interrupted"]
+    assert build_folder(Settings(warehouse=paths.root), Reporter(quiet=True), pytest.fail).is_unchanged
+    assert list(health.find_problems(paths)) == []
 
 
 def test_fingerprint_covers_every_input_of_a_build(again, monkeypatch: pytest.MonkeyPatch) -> None:

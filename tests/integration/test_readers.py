@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.storage import builds, retention
 from dialogue_warehouse.storage.publication import roll_back
@@ -53,3 +54,29 @@ def test_readers_never_fail_and_never_see_a_mix_of_builds(paths: WarehousePaths)
     assert min(one["queries"] for one in reported) > CHANGES
     for one in reported:
         assert set(one["seen"]) == set(whole), "a mix of builds, or only one build"
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize(
+    "command",
+    [("restore", "--corpus", "bbai"), ("export", "--form", "chat", "--corpora", "bbai"), ("score", "--corpus", "bbai")],
+)
+def test_writer_opens_the_next_build_if_its_own_is_removed_meanwhile(
+    paths: WarehousePaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], step: int
+) -> None:
+    """Regression: the command ended with an error about a missing file, or asked to be run again."""
+    before, after = sorted(retention.kept_builds(paths), key=lambda one: one != builds.pointed_build(paths))
+    published, asked = builds.published_build, []
+
+    def removed_meanwhile(place: WarehousePaths) -> tuple[str, Path]:
+        found = published(place)
+        asked.append(found)
+        if len(asked) == step and found[0] == before:
+            roll_back(paths, after)
+            paths.build_database(before).unlink()
+        return found
+
+    monkeypatch.setattr(builds, "published_build", removed_meanwhile)
+    to = ("--split", "test", "--example") if command[0] == "score" else ("--to",)
+    assert main([*command, *to, str(tmp_path / "written"), "--warehouse", str(paths.root)]) == 0
+    assert any((tmp_path / "written").rglob("*.json*"))

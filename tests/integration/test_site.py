@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from dialogue_warehouse.common.text import address
 from dialogue_warehouse.paths import WarehousePaths, example_queries
+from dialogue_warehouse.reading.search import Index
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.site import quality, report
 from dialogue_warehouse.site.application import MENU, WHOLE, application
@@ -47,6 +48,15 @@ def test_every_page_of_the_menu_is_shown(client: TestClient, name: str) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_served_page_is_that_of_the_report(client: TestClient, sample_folder: Path, name: str) -> None:
     assert main_of(opened(client, f"/{name}")) == main_of((sample_folder / "reports" / name).read_text("utf-8"))
+
+
+def test_empty_label_is_shown_without_a_link(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: its link led to all dialogues, because a URL has no empty text."""
+    counts = Index.counts
+    monkeypatch.setattr(Index, "counts", lambda *asked: counts(*asked) | {"": 98_765})
+    text = opened(client, "/dialogues")
+    assert '<li class="unnamed"><em>empty text</em> <span>98,765</span></li>' in text
+    assert "<bdi></bdi>" not in text
 
 
 def test_every_link_of_a_page_leads_to_a_page(client: TestClient) -> None:

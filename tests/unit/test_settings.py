@@ -11,7 +11,7 @@ import pytest
 
 from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.settings import Settings, SettingsError
+from dialogue_warehouse.settings import LONGEST_WAIT, MOST, Settings, SettingsError
 
 
 def test_settings_reject_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,6 +43,12 @@ def test_numbers_of_a_download_are_positive(monkeypatch, name, text):
     monkeypatch.setenv(f"DIALOGUE_{name}", text)
     with pytest.raises(SettingsError, match=f"DIALOGUE_{name}"):
         Settings.from_environment()
+
+
+@pytest.mark.parametrize(("failures", "most"), [(1, 1), (3, 4), (8, LONGEST_WAIT), (MOST, LONGEST_WAIT)])
+def test_pauses_between_attempts_grow_to_a_maximum(failures: int, most: float) -> None:
+    """Regression: a download of a warehouse's file waited for days, or ended with an internal error."""
+    assert most / 2 <= Settings(backoff=1.0, attempts=MOST).pause(failures) <= most
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 -- How a dialogue of SGD becomes chat messages. `batch` holds the dialogue_key of the requested dialogues.
 -- The system calls a service before it speaks, because the utterance has values of the results.
+-- A method with a `_` gets a `/` before it, and so a hash in its name: `A_B` with `C` and `A` with `B_C` are two tools.
 
 -- part: messages
 with
@@ -45,7 +46,7 @@ select
     calls.turn_key,
     'call' as role,
     concat('[', array_to_string(list_select(results.entities, results.places), ','), ']') as content,
-    calls.service || '_' || calls.method as call_name,
+    calls.service || if(contains(calls.method, '_'), '/', '_') || calls.method as call_name,
     coalesce(parameters.arguments, '{}') as arguments
 from fct_service_calls as calls
 semi join batch on calls.dialogue_key = batch.dialogue_key
@@ -187,7 +188,7 @@ described as materialized (
 select
     services.dialogue_key,
     services.position * 1000 + described.position as position,
-    described.service || '_' || described.intent as name,
+    described.service || if(contains(described.intent, '_'), '/', '_') || described.intent as name,
     described.description,
     described.parameters
 from dim_dialogue_services as services

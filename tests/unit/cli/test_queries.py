@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+from pathlib import Path
 
 import click
 import duckdb
@@ -17,9 +19,10 @@ from rich.console import Console
 import dialogue_warehouse as dw
 from dialogue_warehouse.cli import completing
 from dialogue_warehouse.cli.main import cli, main
+from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import QueryError
 from dialogue_warehouse.corpora.registry import corpus_ids
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import NO_SPACE, InputError
 from dialogue_warehouse.lineage import verifying
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection, query
@@ -312,3 +315,25 @@ def test_corpus_that_the_build_lacks_is_not_verified(of_another_corpus: Warehous
         InputError, match=f"^--corpora: the published warehouse has no corpus '{corpora[0]}'; it has toy$"
     ):
         verifying.verify_published(of_another_corpus, settings, corpora if is_named else ())
+
+
+@pytest.mark.parametrize("is_equal", [True, False])
+def test_results_of_verify_that_do_not_fit_on_the_disk_are_printed(
+    paths: WarehousePaths, is_equal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: only the error was printed, after the time that it takes to compare all files."""
+
+    def be_full(file: Path, _content: bytes) -> None:
+        raise OSError(errno.ENOSPC, NO_SPACE, str(file))
+
+    results = [verifying.Verified("toy/a.json", 7, is_equal, None if is_equal else "/0: it is another one")]
+    monkeypatch.setattr(verifying, "refuse_damage", lambda _paths: None)
+    monkeypatch.setattr(verifying, "verify_published", lambda *_: (BUILD, results))
+    monkeypatch.setattr(files, "write_atomically", be_full)
+    assert main(["verify", "--json", "--warehouse", str(paths.root)]) == 1
+    shown = capsys.readouterr()
+    assert [row["records"] for row in json.loads(shown.out)] == [7]
+    full = f"{paths.build_restorations(BUILD)}: {NO_SPACE}"
+    assert (
+        shown.err == f"error: {full if is_equal else 'toy/a.json: the restored file differs: /0: it is another one'}\n"
+    )

@@ -410,3 +410,18 @@ def test_uninformative_metadata_of_pandas_are_ignored(noted: bytes) -> None:
     schema = FRIENDS_TABLE.columns.with_metadata({"pandas": noted})
     data = written(pa.Table.from_pylist([FRIENDS], schema=schema))
     assert list(form_files.read_rows(FRIENDS_TABLE, "x.parquet", data)) == [FRIENDS]
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.jsonl"])
+@pytest.mark.parametrize("place", ["turns/0", "turns/1/frames/0"])
+def test_null_among_the_objects_of_a_list_refuses_its_row_alone(name: str, place: str) -> None:
+    """Regression: it refused the whole file."""
+    (row,) = turned(pa.Table.from_pylist([SCHEMA_GUIDED], schema=GUIDED_TABLE.columns))
+    rows = [row, changed(row, place, None), row]
+    data = written(pa.Table.from_pylist(rows)) if name.endswith(".parquet") else lines(*rows)
+    found = list(form_files.undo_rows(GUIDED_TABLE, name, data))
+    assert [refused and refused.partition(" at /turns/")[0] for _, _, refused in found] == [None, "null", None]
+    assert found[0][0] == found[2][0]
+    stream = io.BytesIO()
+    form_files.write_rows(GUIDED_TABLE, name, (again for _, again, _ in found), stream)
+    assert list(form_files.undo_rows(GUIDED_TABLE, name, stream.getvalue())) == found

@@ -50,6 +50,14 @@ def test_file_that_may_be_cut_off_or_is_empty_is_noted(tmp_path: Path) -> None:
         (LINE + b"\n" + LINE[:20] + b"\n", "toy/train/items.jsonl: line 2 is not one JSON value: download it again"),
         (LINE + b" " + LINE + b"\n", "toy/train/items.jsonl: line 1 is not one JSON value: repair it, or"),
         (LINE + b"\n\n" + LINE + b"\n", "toy/train/items.jsonl: line 2 is blank: remove it"),
+        *(
+            (text, "toy/train/items.jsonl: line 1 is not one JSON value: each line must have a whole one")
+            for text in (
+                json.dumps([ITEM], indent=1).encode(),
+                json.dumps(ITEM, indent=1).encode(),
+                b"[%b,\n%b]" % (LINE, LINE),
+            )
+        ),
         (b"<html><body>log in</body></html>\n", "toy/train/items.jsonl: is a web page, not the file"),
     ],
 )
