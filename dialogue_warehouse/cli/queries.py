@@ -293,12 +293,6 @@ def violations(rule: str | None, is_summary: bool, verbose: bool, form: str | No
         selection.refuse_absent_corpora(con, options["only"] or ())
         findings.refuse_unknown_rule(con, rule, settings.warehouse)
         printing.print_result(run_query(con, text), form, pager=_page)
-        if is_summary and not settings.only and (apart := findings.cases_apart(con, rule)):
-            click.echo(
-                f"{counted(apart, 'case')} of rules without corpus_id, which are those of all corpora, "
-                f"{'is' if apart == 1 else 'are'} in the entries of single corpora, too",
-                err=True,
-            )
 
 
 @cli.command()

@@ -304,23 +304,6 @@ def _rules_of(of_corpora: str) -> str:
     )"""
 
 
-def cases_apart(con: Connection, rule: str | None) -> int:
-    """Return how many cases of rules of all corpora are in entries of single corpora, too, of all rules or one."""
-    of_rule = "" if rule is None else f"and own.rule_id = {literal(rule)}"
-    query = f"""
-        select coalesce(sum(own.observed), 0)
-        from quality.violation_rules as own
-        semi join (
-            select rule_id
-            from quality.violation_rules
-            where corpus_id is null
-        ) as shared on own.rule_id = shared.rule_id
-        where own.corpus_id is not null {of_rule}
-    """
-    ((found,),) = con.execute(query).fetchall()
-    return int(found)
-
-
 def refuse_unknown_rule(con: Connection, rule: str | None, warehouse: Path | None = None) -> None:
     """Raise InputError for a rule that the published build lacks; an empty result would look like no violations."""
     if rule is not None and not _is_there(con, "quality.violation_rules", "rule_id", rule):

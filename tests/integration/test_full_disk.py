@@ -40,7 +40,7 @@ def test_build_that_does_not_fit_is_refused_before_it_begins(tmp_path: Path) -> 
         rf"error: {re.escape(str(tmp_path))}/wh: a build of this source needs about 77.6 MB, and 31\.\d MB are free\n"
     )
     assert re.fullmatch(message, ended.stderr)
-    assert ended.stdout == "1\n.dialogue-warehouse\n.lock\n.trouble.json\nalerts.jsonl\n"
+    assert ended.stdout == "1\n.dialogue-warehouse\n.lock\n.scratch\n.trouble.json\nalerts.jsonl\n"
 
 
 REPORT = """

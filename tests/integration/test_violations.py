@@ -211,10 +211,9 @@ def test_every_key_leads_to_its_place(con: duckdb.DuckDBPyConnection) -> None:
 def test_rules_of_corpora_have_the_cases_of_these_corpora(
     con: duckdb.DuckDBPyConnection, corpora: tuple[str, ...]
 ) -> None:
-    """Regression: the rules for all corpora were left out."""
+    """Regression: the rules for all corpora were left out, and then cases with a corpus' own entry counted twice."""
     query = violations_query(corpora, None, is_summary=True, detail="verbose")
-    total = "coalesce(max(observed) filter (corpus_id is null), sum(observed))"
-    shown = con.execute(f"select rule_id, {total} from ({query}) group by rule_id").fetchall()
+    shown = con.execute(f"select rule_id, sum(observed) from ({query}) group by rule_id").fetchall()
     cases = con.execute(
         "select rule_id, count(*) from quality.violations where list_contains(?, corpus_id) group by rule_id",
         [list(corpora)],
