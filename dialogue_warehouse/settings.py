@@ -342,7 +342,7 @@ class Settings:
     attempts: Annotated[int, COUNT] = 5
     """Number of attempts without progress after which `fetch` gives up on a file."""
     backoff: Annotated[float, SECONDS] = 1.0
-    """Seconds before the second attempt at a download; doubled before each further one, 120 at most, less at random."""
+    """Seconds before the second attempt at a download; doubled for each next one, at most 120; shortened at random."""
 
     def pause(self, failures: int) -> float:
         """Return the seconds to wait after so many failed attempts at a download."""
