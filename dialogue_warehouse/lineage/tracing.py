@@ -108,6 +108,7 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     or without a place in the release, and for a build that was not made from the releases' own files.
     """
     with connection.open_published(paths, settings=settings) as con:
+        build_id = connection.build_of(con)
         table, row = find_row(con, key)
         place = _find_place(con, table, key, row)
         query = "select * from core.dim_source_files where source_file_id = ?"
@@ -120,12 +121,12 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
         )
     file, found = None, _Found()
     try:
-        source = settings.source or builds.source_of(paths, builds.published_build(paths)[0])
+        source = settings.source or builds.source_of(paths, build_id)
     except InputError as error:
         found.missing = f"{error}, or give --source"
     else:
         corpus = registry.load_corpus(source_file["corpus_id"])
-        file = Places(source, _recorded_places(paths)).find(corpus, source_file["path"])
+        file = Places(source, _recorded_places(paths, build_id)).find(corpus, source_file["path"])
         found.read(file, source_file, place)
     return Trace(
         key=key,
@@ -145,10 +146,10 @@ def trace(paths: WarehousePaths, settings: Settings, key: str) -> Trace:
     )
 
 
-def _recorded_places(paths: WarehousePaths) -> dict[str, str]:
-    """Return where the published build found files under other names; empty if its manifest cannot be read."""
+def _recorded_places(paths: WarehousePaths, build_id: str) -> dict[str, str]:
+    """Return where the build found files under other names; empty if its manifest cannot be read."""
     try:
-        return places_of(builds.read_manifest(paths, builds.published_build(paths)[0]).files)
+        return places_of(builds.read_manifest(paths, build_id).files)
     except InputError:
         return {}
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import duckdb
 import msgspec
 
 from dialogue_warehouse.common import files
@@ -28,14 +29,14 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import CheckError, InputError, require_extra
 from dialogue_warehouse.lineage.restored_files import RestoredFile
-from dialogue_warehouse.lineage.restoring import Restorer, open_core
+from dialogue_warehouse.lineage.restoring import Restorer, open_core, open_published_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.finding import Places
 from dialogue_warehouse.releases.records import Record
 from dialogue_warehouse.releases.unpacking import sha256_of, unpack
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, health
 from dialogue_warehouse.storage.landed import places_of
 
 RESULTS_COLUMNS = {
@@ -72,8 +73,15 @@ def verify_database(
 
     `found_as` has the path at the source of each file that was read under another name than in its release.
     """
+    with open_core(database, settings) as con:
+        yield from _verify_open(con, source, corpora, found_as)
+
+
+def _verify_open(
+    con: duckdb.DuckDBPyConnection, source: Path, corpora: Iterable[str], found_as: Mapping[str, str]
+) -> Iterator[Verified]:
     loaded = [registry.load_corpus(corpus_id) for corpus_id in corpora]
-    with open_core(database, settings) as con, contextlib.closing(Restorer(con).files(loaded)) as files:
+    with contextlib.closing(Restorer(con).files(loaded)) as files:
         yield from verify(files, source, found_as)
 
 
@@ -84,16 +92,17 @@ def verify_published(
 
     Raises InputError if the build lacks one of the `named` corpora, or all corpora of the settings.
     """
-    build_id, database = builds.published_build(paths)
-    source = settings.source or builds.source_of(paths, build_id)
-    files.refuse_no_folder(source, "; --source FOLDER names the folder with the releases")
-    built = builds.read_manifest(paths, build_id)
-    corpora = [corpus.corpus_id for corpus in registry.load_corpora(settings.only) if corpus.corpus_id in built.corpora]
-    lacking = [name for name in named if name not in corpora]
-    if lacking or (settings.only and not corpora):
-        what = f"corpus '{[*lacking, *settings.only][0]}'"
-        raise InputError(f"--corpora: the published warehouse has no {what}; it has {', '.join(built.corpora)}")
-    return build_id, list(verify_database(database, source, corpora, settings, places_of(built.files)))
+    with open_published_core(paths, settings) as (build_id, con):
+        source = settings.source or builds.source_of(paths, build_id)
+        files.refuse_no_folder(source, "; --source FOLDER names the folder with the releases")
+        built = builds.read_manifest(paths, build_id)
+        loaded = registry.load_corpora(settings.only)
+        corpora = [corpus.corpus_id for corpus in loaded if corpus.corpus_id in built.corpora]
+        lacking = [name for name in named if name not in corpora]
+        if lacking or (settings.only and not corpora):
+            what = f"corpus '{[*lacking, *settings.only][0]}'"
+            raise InputError(f"--corpora: the published warehouse has no {what}; it has {', '.join(built.corpora)}")
+        return build_id, list(_verify_open(con, source, corpora, places_of(built.files)))
 
 
 def keep_results(paths: WarehousePaths, build_id: str, results: list[Verified]) -> None:
@@ -109,7 +118,7 @@ def keep_results(paths: WarehousePaths, build_id: str, results: list[Verified]) 
 def refuse_damage(paths: WarehousePaths) -> None:
     """Raise CheckError if the published file, or a file of the build, has changed since it was published."""
     build_id, _ = builds.published_build(paths)
-    damaged = builds.damage(paths, build_id)
+    damaged = health.damaged_files(paths, build_id)
     if damaged:
         raise CheckError(f"{damaged[0]}: has changed since build {build_id} was published; the next build repairs it")
 

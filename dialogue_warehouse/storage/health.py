@@ -21,7 +21,7 @@ from dialogue_warehouse.common.files import BuildId
 from dialogue_warehouse.common.text import command
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage import builds, ownership, retention
 from dialogue_warehouse.storage.checked import last_check
 from dialogue_warehouse.storage.landed import Fallback
 
@@ -193,8 +193,36 @@ def damage_of(paths: WarehousePaths, build_id: str) -> tuple[Path, ...]:
     try:
         builds.read_manifest(paths, build_id)
     except InputError:
-        return (paths.build_manifest(build_id), *builds.damage(paths, build_id))
-    return tuple(builds.damage(paths, build_id))
+        return (paths.build_manifest(build_id), *damaged_files(paths, build_id))
+    return tuple(damaged_files(paths, build_id))
+
+
+def damaged_files(paths: WarehousePaths, build_id: str) -> list[Path]:
+    """List the files that `builds.damage` lists, as a reader must see them.
+
+    Between two steps of a publication the published file is still that of the build before, which is not damage. A
+    build that another one has replaced meanwhile is not judged.
+    """
+    damaged = builds.damage(paths, build_id)
+    if damaged and builds.pointed_build(paths) != build_id:
+        return []
+    if paths.published in damaged and _is_locked(paths) and _is_being_published(paths, build_id):
+        damaged.remove(paths.published)
+    return damaged
+
+
+def _is_being_published(paths: WarehousePaths, build_id: str) -> bool:
+    """Return whether the published file will be replaced by this build: it is missing at first, or of another build."""
+    with contextlib.suppress(InputError):
+        started = files.read(paths.started_publication, builds.Pointer, "the name of a build")
+        if started is not None and started.build_id == build_id:
+            return True
+    for other in retention.kept_builds(paths):
+        with contextlib.suppress(InputError):
+            database = builds.read_manifest(paths, other).database
+            if other != build_id and database and builds.is_as_published(paths.published, database):
+                return True
+    return False
 
 
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:
