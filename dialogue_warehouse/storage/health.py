@@ -201,8 +201,14 @@ def damaged_files(paths: WarehousePaths, build_id: str) -> list[Path]:
     """List the files that `builds.damage` lists, as a reader must see them.
 
     Between two steps of a publication the published file is still that of the build before, which is not damage. A
-    build that another one has replaced meanwhile is not judged.
+    build that another one has replaced meanwhile is not judged. A publication may also end between the steps of this
+    function, so that only a file that is damaged twice counts.
     """
+    damaged = _damaged_now(paths, build_id)
+    return [file for file in _damaged_now(paths, build_id) if file in damaged] if damaged else []
+
+
+def _damaged_now(paths: WarehousePaths, build_id: str) -> list[Path]:
     damaged = builds.damage(paths, build_id)
     if damaged and builds.pointed_build(paths) != build_id:
         return []

@@ -132,6 +132,21 @@ def test_publication_is_not_seen_as_damage(paths: WarehousePaths, monkeypatch: p
     assert health.damage_of(paths, after) == ()
 
 
+def test_publication_that_ends_meanwhile_is_not_seen_as_damage(
+    paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: `status` saw the file of the build before, and then that the lock was released."""
+    damage, seen = builds.damage, []
+
+    def before_the_end(place: WarehousePaths, build_id: str) -> list[Path]:
+        seen.append(build_id)
+        return [place.published] if len(seen) == 1 else damage(place, build_id)
+
+    monkeypatch.setattr(builds, "damage", before_the_end)
+    assert health.damaged_files(paths, builds.published_build(paths)[0]) == []
+    assert len(seen) == 2
+
+
 def test_first_publication_is_not_seen_as_damage(paths: WarehousePaths) -> None:
     build_id, _ = builds.published_build(paths)
     for other in retention.kept_builds(paths):
