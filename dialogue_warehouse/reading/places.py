@@ -212,7 +212,7 @@ def _id_of(database: Path, tables: Path) -> str:
             _attach(con, database)
             listed = "dialogues.quality.builds"
         with contextlib.suppress(duckdb.Error):
-            query = f"select build_id from {listed} order by started_at desc, build_id desc limit 1"
+            query = f"select build_id from {listed} order by build_id desc limit 1"
             for (build_id,) in con.execute(query).fetchall():
                 if BUILD_ID.fullmatch(build_id):
                     return build_id

@@ -183,7 +183,7 @@ def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return the builds, a chart of one of their numbers, and what one of them changed."""
-    every = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
+    every = read_rows(con, "select * from quality.builds order by build_id desc")
     known = every[:ROWS]
     figure = parameters.get("figure", "")
     figure = figure if figure in FIGURES else next(iter(FIGURES))

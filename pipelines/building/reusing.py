@@ -1,10 +1,11 @@
 """Reuse tables of the published build where the models, and all that they read, are unchanged.
 
 The definition of a model is a hash of its SQL, its YAML, and the definitions or contents of its parents, down to the
-landed files. The definition of a test is made in the same way. A model or test with the definition that the published
-build recorded does not run again. If a table is made again and its rows are the same as before, the models that read it
-are reused as well: a query that is rewritten, or a column that gets a description, makes one table. Where anything else
-has changed (Python, macros, libraries, landed files), all definitions differ, and everything is made.
+sources and the landed files. The definition of a test is made in the same way. A model or test with the definition that
+the published build recorded does not run again. If a table is made again and its rows are the same as before, the
+models that read it are reused as well: a query that is rewritten, or a column that gets a description, makes one table.
+Where anything else has changed (Python, macros, libraries, landed files), all definitions differ, and everything is
+made.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Project:
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         """Read them from a manifest in the form in which dbt writes it."""
-        nodes, parents = written["nodes"], written["parent_map"]
+        nodes, parents, sources = written["nodes"], written["parent_map"], written["sources"]
         order = graphlib.TopologicalSorter({name: [one for one in parents[name] if one in nodes] for name in nodes})
         self.nodes: dict[str, dict[str, Any]] = {}
         """The nodes by unique id, each after everything that it reads."""
@@ -57,7 +58,7 @@ class Project:
             if AUDIT not in nodes[name]["tags"] and all(one in self.nodes for one in read):
                 self.nodes[name], self.parents[name] = nodes[name], read
         self.said = {
-            name: _hash({key: value for key, value in node.items() if key not in OF_A_PARSE})
+            name: _hash([_said(node), *(_said(sources[one]) for one in sorted(parents[name]) if one in sources)])
             for name, node in self.nodes.items()
         }
 
@@ -156,6 +157,11 @@ class Reuse:
         for name in same:
             self.known.contents[name] = self.before.contents.get(name, self.before.digests[name])
         self.now = self.project.define(self.inputs, self.known)
+
+
+def _said(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the project says of a node or a source."""
+    return {key: value for key, value in node.items() if key not in OF_A_PARSE}
 
 
 def plan(written: Mapping[str, Any], build: Build, paths: WarehousePaths, settings: Settings) -> Reuse:

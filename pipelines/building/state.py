@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -99,14 +100,20 @@ def begin(session: Session, run_id: str) -> Build:
             stage.detail = f"{len(written):,} files of all releases, generated"
             stage.counts = {"files": len(written)}
         session.source.search_again()
-    build, taken = (
-        new_build(settings, run_id),
-        builds.earlier_builds(paths, settings) | set(retention.kept_builds(paths)),
-    )
-    while build.build_id in taken:  # the clock was set back
-        moment = datetime.strptime(build.build_id, ID_FORMAT) + timedelta.resolution
-        build = replace(build, build_id=moment.strftime(ID_FORMAT))
-    return build.save(paths)
+    build, earlier = new_build(settings, run_id), builds.earlier_builds(paths, settings)
+    return replace(build, build_id=_id_after(earlier.union(retention.kept_builds(paths)), build)).save(paths)
+
+
+def _id_after(earlier: Iterable[str], build: Build) -> str:
+    """Return the id of a new build: its own, or if the clock was set back, the next one after those of earlier builds.
+
+    Readers take the largest id in a published file as that of the build.
+    """
+    moments = [datetime.strptime(build.build_id, ID_FORMAT)]
+    for build_id in earlier:
+        with contextlib.suppress(ValueError, OverflowError):  # not a time
+            moments.append(datetime.strptime(build_id, ID_FORMAT) + timedelta.resolution)
+    return max(moments).strftime(ID_FORMAT)
 
 
 def announce(session: Session) -> None:

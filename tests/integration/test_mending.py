@@ -16,7 +16,6 @@ import duckdb
 import pytest
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage import verifying
@@ -24,7 +23,6 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from pipelines.building import publishing, state
-from pipelines.building.session import open_session
 from pipelines.dagster_graph.health import UnhealthyError, check_published
 from tests.conftest import CLONE, run_command
 
@@ -354,20 +352,6 @@ def test_impossible_place_of_a_warehouse_is_reported_in_one_line(place: str) -> 
         refused = run_command(command, "--warehouse", place)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), (command, refused.stderr)
         assert refused.stderr.startswith("error: "), command
-
-
-def test_used_name_of_a_build_gives_the_next_one(paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that does not advance, or was set back to the same microsecond."""
-
-    class Stopped(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime(2026, 1, 1, tzinfo=tz)
-
-    monkeypatch.setattr(state, "datetime", Stopped)
-    with open_session(Settings(warehouse=paths.root), paths, Reporter(quiet=True)) as session:
-        begun = state.begin(session, "another run")
-    assert begun.build_id == "20260101T000000000001Z"
 
 
 def test_changed_file_is_noticed_by_verify_and_status(paths: WarehousePaths) -> None:

@@ -334,20 +334,22 @@ def test_browser_notices_planted_problems(browser: Browser, tmp_path: Path) -> N
     assert browser.evaluate("document.documentElement.scrollWidth") > 360
 
 
+EARLIER = "20200101T000000000000Z"
+"""The build before the one with changes."""
 HOSTILE = "sgd/dev/<script>alert(1)</script>&amp;/0"
 """Key that a corpus could have."""
 
 
 @pytest.fixture(scope="module")
 def changed_site(awkward_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the report of a build with changes of every kind."""
+    """Return the report of a build with changes of every kind; the clock was set back since the build before."""
     paths = WarehousePaths(shutil.copytree(awkward_folder, tmp_path_factory.mktemp("changed") / "warehouse"))
     build_id, database = builds.published_build(paths)
     database.chmod(0o644)
     with duckdb.connect(str(database)) as con:
         con.execute(
-            "insert into quality.builds select * replace ('earlier' as build_id, 'elsewhere' as source, "
-            "started_at - interval 1 day as started_at, finished_at - interval 1 day as finished_at) from quality.builds"
+            f"insert into quality.builds select * replace ('{EARLIER}' as build_id, 'elsewhere' as source, "
+            "started_at + interval 1 day as started_at, finished_at + interval 1 day as finished_at) from quality.builds"
         )
         claims = con.execute(
             "select claim_id from quality.claims where corpus_id = 'sgd' order by 1 limit 2"
@@ -366,7 +368,7 @@ def changed_site(awkward_folder: Path, tmp_path_factory: pytest.TempPathFactory)
             ("rule", "quality.violations", "sgd", "changed", 2, names, ["0", "1"], ["7", "0"]),
             ("column", None, None, "changed", 1, ["core.fct_frames.mood is new, VARCHAR"], None, None),
         ):
-            values = [build_id, "earlier", kind, table, corpus, change, count, keys, before, after]
+            values = [build_id, EARLIER, kind, table, corpus, change, count, keys, before, after]
             con.execute("insert into quality.build_changes values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     to = tmp_path_factory.mktemp("report") / "site"
     completed = run_command("report", "--warehouse", paths.root, "--to", to)

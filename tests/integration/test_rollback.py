@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.errors import BuildError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
@@ -15,6 +17,8 @@ from dialogue_warehouse.site import report
 from dialogue_warehouse.storage import builds, ownership, publication, retention
 from dialogue_warehouse.storage.publication import pin, roll_back
 from dialogue_warehouse.terminal.status import read_status
+from pipelines.building import state
+from pipelines.building.session import open_session
 from tests.conftest import run_command
 from tests.integration.test_mending import make_build, shown
 
@@ -49,6 +53,34 @@ def test_build_after_a_rollback_is_the_newest(paths: WarehousePaths) -> None:
     make_build(paths, "20260104T000000000000Z")
     assert shown(paths) == "20260104T000000000000Z"
     assert roll_back(paths)[1] == BUILDS[2]
+
+
+@pytest.mark.parametrize(
+    ("started", "build_id"),
+    [
+        (datetime(2026, 1, 3), "20260103T000000000001Z"),
+        (datetime(2025, 6, 1), "20260103T000000000001Z"),
+        (datetime(2026, 6, 1), "20260601T000000000000Z"),
+    ],
+    ids=["stopped", "set back", "right"],
+)
+def test_new_build_has_the_largest_id(
+    paths: WarehousePaths, monkeypatch: pytest.MonkeyPatch, started: datetime, build_id: str
+) -> None:
+    """Regression: after the clock was set back, the report and the pages took an earlier build for the published one.
+
+    Only a used id gave the next one.
+    """
+
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return started.replace(tzinfo=tz)
+
+    monkeypatch.setattr(state, "datetime", Stopped)
+    with open_session(Settings(warehouse=paths.root), paths, Reporter(quiet=True)) as session:
+        begun = state.begin(session, "another run")
+    assert begun.build_id == build_id
 
 
 @pytest.mark.parametrize("is_lost", [False, True])

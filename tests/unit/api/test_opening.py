@@ -148,7 +148,8 @@ def test_renamed_parquet_tables_keep_the_id_of_their_build(tmp_path, opened, is_
     built = make_database(
         tmp_path / "built.duckdb",
         "create schema core; create table core.fct_turns as select 1 as turn_index; create schema quality; "
-        f"create table quality.builds as select '{BUILD}' as build_id, timestamp '2020-01-01' as started_at",
+        f"create table quality.builds as select '{BUILD}' as build_id, timestamp '2020-01-01' as started_at "
+        "union all select '20190101T000000000000Z', timestamp '2021-01-01'",  # the clock was set back in between
     )
     catalog = as_parquet(built, tmp_path)
     tables_beside(catalog).rename(tmp_path / "copy [1].tables")
@@ -156,7 +157,7 @@ def test_renamed_parquet_tables_keep_the_id_of_their_build(tmp_path, opened, is_
         catalog.rename(tmp_path / "copy [1].duckdb")
     with dw.open(tmp_path / opened) as warehouse:
         assert (count(warehouse), warehouse.build_id) == (1, BUILD)
-        assert warehouse.table("builds").fetchall()[0][0] == BUILD
+        assert BUILD in {build_id for build_id, _ in warehouse.table("builds").fetchall()}
 
 
 def test_view_in_a_file_cannot_read_other_files(paths, tmp_path):

@@ -35,8 +35,8 @@ TESTS = {"keys_of_turns", "keys_of_acts", "lengths"}
 SCHEMAS = {"stg_words": "staging", "int_turns": "intermediate", "int_acts": "intermediate", "rules": "rules"}
 
 
-def written(**said: str) -> dict[str, Any]:
-    """Return the manifest of the small project, with the given definitions of models."""
+def written(location: str = "words/*.parquet", **said: str) -> dict[str, Any]:
+    """Return the manifest of the small project, with the given location of its source and definitions of models."""
     nodes = {
         name: {
             "resource_type": "test" if name in TESTS else "model",
@@ -51,7 +51,11 @@ def written(**said: str) -> dict[str, Any]:
         }
         for name in READS
     }
-    return {"nodes": nodes, "parent_map": {name: ["source.raw.words", *reads] for name, reads in READS.items()}}
+    return {
+        "nodes": nodes,
+        "sources": {"source.raw.words": {"meta": {"external_location": location}, "created_at": id(said)}},
+        "parent_map": {name: reads or ["source.raw.words"] for name, reads in READS.items()},
+    }
 
 
 def published(inputs: str = "files") -> BuildManifest:
@@ -105,6 +109,11 @@ def test_change_of_an_inlined_model_reaches_the_tables_that_read_it() -> None:
     assert changed(int_acts="select others").ready() == {"fct_acts"}
     assert changed(stg_words="select others").ready() == {"fct_turns", "fct_acts", "lengths"}
     assert changed(rules="select others").ready() == {"violations"}
+
+
+def test_change_of_a_source_reaches_the_tables_that_read_it() -> None:
+    """Regression: its YAML was part of no definition, so all tables were reused with the rows of the old files."""
+    assert changed(location="words/*/*.parquet").ready() == {"fct_turns", "fct_acts", "lengths"}
 
 
 def test_only_the_changed_test_runs() -> None:
