@@ -12,6 +12,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.finding import Source
 from dialogue_warehouse.settings import Settings, SettingsError, variable_of
+from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import alerts, fingerprint
 from pipelines.dagster_graph.instance import EVERYTHING, FETCH, hold_run
@@ -118,14 +119,30 @@ def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
     return [daily, weekly]
 
 
+LARGEST_COMPARED = 2 * 2**30
+"""Maximum size in bytes of a source that the schedule compares. Dagster stops the schedule after sixty seconds."""
+
+
 def build_or_skip(settings: Settings) -> dg.RunRequest | dg.SkipReason:
     """Return a run of everything, or a reason to skip it.
 
-    It is skipped where it would give the published build, or the one that was rolled back.
+    It is skipped where it would give the published build, or the one that was rolled back. A larger source than
+    LARGEST_COMPARED is left to the run, which compares it first.
     """
     paths = WarehousePaths(settings.warehouse)
-    if reason := fingerprint.nothing_new(Source(settings, paths)):
+    source = Source(settings, paths)
+    if _size_of(source) > LARGEST_COMPARED:
+        return dg.RunRequest()
+    if reason := fingerprint.nothing_new(source):
         record_check(paths)
         alerts.tell_success(paths, settings)  # the source may be again as it was before a failure
         return dg.SkipReason(reason)
     return dg.RunRequest()
+
+
+def _size_of(source: Source) -> int:
+    """Return the size of the files of a source in bytes; 0 if it cannot be read, which the build reports."""
+    try:
+        return builds.total_size(release.place(path) for release in source.releases() for _, path in release.files)
+    except (InputError, OSError):
+        return 0
