@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -49,9 +50,10 @@ class Links:
         segments = (key or "").split("/")
         if len(segments) < SEGMENTS:
             return None
-        if turn_index is None and len(segments) > SEGMENTS and segments[SEGMENTS].isdecimal():
-            turn_index = int(segments[SEGMENTS])
-        return address("dialogues", [("key", key)], "" if turn_index is None else f"turn-{turn_index}")
+        turn = "" if turn_index is None else str(turn_index)
+        if not turn and len(segments) > SEGMENTS and segments[SEGMENTS].isdecimal():
+            turn = segments[SEGMENTS]  # `int` refuses a text of thousands of digits
+        return address("dialogues", [("key", key)], turn and f"turn-{turn}")
 
 
 class Found:
@@ -71,8 +73,20 @@ def _asked(parameters: QueryParams, *names: str) -> dict[str, str]:
 
 
 def _has_words(row: Row, words: str) -> bool:
-    text = " ".join(str(value) for value in row.values()).lower()
+    text = " ".join(_texts(row)).lower()
     return all(word in text for word in words.lower().split())
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts and numbers in a value, not the names of columns, which no page shows."""
+    match value:
+        case None | bool():
+            return
+        case dict() | list():
+            for inner in value.values() if isinstance(value, dict) else value:
+                yield from _texts(inner)
+        case _:
+            yield str(value)
 
 
 def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryParams) -> tuple[list[Row], Paging]:
