@@ -211,6 +211,11 @@ def test_long_results_go_to_the_pager_only_on_a_terminal(con):
     printing._show(result, None, Console(file=io.StringIO()), paged.append)
     assert len(paged) == 1
     assert "3 rows" in short.file.getvalue()
+    wide = query.run_query(con, "select unnest([repeat('é漢', 1000), repeat('é漢', 1000), 'a', 'b']) as long")
+    printing._show(
+        wide, "vertical", Console(file=io.StringIO(), force_terminal=True, width=80, height=24), paged.append
+    )
+    assert len(paged) == 2, "the long values take more lines than the terminal has"
 
 
 # Giving up
