@@ -34,6 +34,8 @@ CASES = f"""
     order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     limit {ROWS} offset $start
 """
+EXCLUDED = "does not match the other filters of this URL"
+"""Said of a claim or a rule that exists."""
 CHANGES = """
     select *
     from quality.build_changes
@@ -116,7 +118,10 @@ def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
         and _has_words(claim, asked.get("search", ""))
     ]
     if "claim" in asked and not rows:
-        raise InputError(f"there is no claim '{asked['claim']}'")
+        is_known = any(claim["claim_id"] == asked["claim"] for claim in reading.claims)
+        raise InputError(
+            f"the claim '{asked['claim']}' {EXCLUDED}" if is_known else f"there is no claim '{asked['claim']}'"
+        )
     listed, paging = _part("claims.html", rows, asked, parameters)
     return {"listed": listed, "paging": paging, "asked": asked}
 
@@ -139,7 +144,13 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
             "asked": asked,
         }
     if not rows:
-        raise InputError(_absent(reading, asked["rule"], asked.get("corpus")))
+        named = {name: asked[name] for name in ("rule", "corpus") if name in asked}
+        is_known = any(_is_asked(_of_corpus(one, asked.get("corpus")), named) for one in reading.rules)
+        raise InputError(
+            f"the rule '{asked['rule']}' {EXCLUDED}"
+            if is_known
+            else _absent(reading, asked["rule"], asked.get("corpus"))
+        )
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
     values = {"rule": rule["rule_id"], "corpus": asked.get("corpus") or rule["corpus_id"] or ""}
     ((total,),) = con.execute(f"select count(*) {OF_RULE}", values).fetchall()
@@ -196,13 +207,17 @@ def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
-    """Return the builds, a chart of one of their numbers, and what one of them changed."""
+    """Return the builds, a chart of one of their numbers, and what one of them changed.
+
+    Raises InputError if the URL names a build that does not exist.
+    """
     every = read_rows(con, "select * from quality.builds order by started_at desc, build_id desc")
     known = every[:ROWS]
     figure = parameters.get("figure", "")
     figure = figure if figure in FIGURES else next(iter(FIGURES))
     build = parameters.get("build", "")
-    build = build if build in {row["build_id"] for row in known} else ""
+    if build and build not in {row["build_id"] for row in every}:
+        raise InputError(f"there is no build '{build}' in quality.builds")
     history = [(row["build_id"], [row[figure]]) for row in reversed(known)]
     return {
         "builds": known,
