@@ -273,6 +273,16 @@ def _trimmed(text: str) -> tuple[str, int]:
     return data[words[0][0] : words[-1][1]].decode().rstrip(), data[: words[0][0]].count(b"\n")
 
 
+def is_ended(text: str) -> bool:
+    """Return whether a query ends with a semicolon; one inside a text, a name or a comment does not end it."""
+    try:
+        data = text.encode()  # tokens are counted in bytes
+    except UnicodeEncodeError:  # running it says what is wrong
+        return text.rstrip().endswith(";")
+    words = [start for start, kind in duckdb.tokenize(text) if kind is not duckdb.token_type.comment]
+    return bool(words) and data[words[-1] : words[-1] + 1] == b";"
+
+
 def _explained(statement: str) -> str:
     """Return the explained statement: the text after EXPLAIN, ANALYZE and the options in brackets."""
     data = statement.encode()

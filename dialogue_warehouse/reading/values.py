@@ -23,7 +23,7 @@ from dialogue_warehouse.common.database import identifier
 from dialogue_warehouse.common.text import visible
 
 DISPLAYED_CHARACTERS = 1_000
-"""Maximum number of characters of a cell that are passed on to be cut to the terminal's width."""
+"""Maximum number of characters of a value that a terminal or a page shows."""
 NULL = "NULL"
 """Text that is shown for a missing value."""
 ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -40,7 +40,12 @@ class JsonText(str):
 
 def cell_of(value: Any) -> Text:
     """Return a value as a terminal cell: NULL as a word, control characters escaped."""
-    return Text(visible(text_of(value)[:DISPLAYED_CHARACTERS]), style="dim italic" if value is None else "")
+    return Text(visible(cut(text_of(value))), style="dim italic" if value is None else "")
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a long text, with a mark that more follows."""
+    return text if len(text) <= DISPLAYED_CHARACTERS else f"{text[:DISPLAYED_CHARACTERS]}…"
 
 
 def elided(text: Text, width: int) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -33,6 +34,8 @@ CASES = f"""
     order by source_file_id, record_index, turn_index, detail, row_key, other_key, occurrence
     limit {ROWS} offset $start
 """
+EXCLUDED = "does not match the other filters of this URL"
+"""Said of a claim or a rule that exists."""
 CHANGES = """
     select *
     from quality.build_changes
@@ -49,9 +52,10 @@ class Links:
         segments = (key or "").split("/")
         if len(segments) < SEGMENTS:
             return None
-        if turn_index is None and len(segments) > SEGMENTS and segments[SEGMENTS].isdecimal():
-            turn_index = int(segments[SEGMENTS])
-        return address("dialogues", [("key", key)], "" if turn_index is None else f"turn-{turn_index}")
+        turn = "" if turn_index is None else str(turn_index)
+        if not turn and len(segments) > SEGMENTS and segments[SEGMENTS].isdecimal():
+            turn = segments[SEGMENTS]  # `int` refuses a text of thousands of digits
+        return address("dialogues", [("key", key)], turn and f"turn-{turn}")
 
 
 class Found:
@@ -71,8 +75,20 @@ def _asked(parameters: QueryParams, *names: str) -> dict[str, str]:
 
 
 def _has_words(row: Row, words: str) -> bool:
-    text = " ".join(str(value) for value in row.values()).lower()
+    text = " ".join(_texts(row)).lower()
     return all(word in text for word in words.lower().split())
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts and numbers in a value, not the names of columns, which no page shows."""
+    match value:
+        case None | bool():
+            return
+        case dict() | list():
+            for inner in value.values() if isinstance(value, dict) else value:
+                yield from _texts(inner)
+        case _:
+            yield str(value)
 
 
 def _part(page: str, rows: list[Row], asked: dict[str, str], parameters: QueryParams) -> tuple[list[Row], Paging]:
@@ -102,7 +118,10 @@ def claims(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
         and _has_words(claim, asked.get("search", ""))
     ]
     if "claim" in asked and not rows:
-        raise InputError(f"there is no claim '{asked['claim']}'")
+        is_known = any(claim["claim_id"] == asked["claim"] for claim in reading.claims)
+        raise InputError(
+            f"the claim '{asked['claim']}' {EXCLUDED}" if is_known else f"there is no claim '{asked['claim']}'"
+        )
     listed, paging = _part("claims.html", rows, asked, parameters)
     return {"listed": listed, "paging": paging, "asked": asked}
 
@@ -125,7 +144,13 @@ def rules(reading: Reading, con: Connection, parameters: QueryParams) -> dict[st
             "asked": asked,
         }
     if not rows:
-        raise InputError(_absent(reading, asked["rule"], asked.get("corpus")))
+        named = {name: asked[name] for name in ("rule", "corpus") if name in asked}
+        is_known = any(_is_asked(_of_corpus(one, asked.get("corpus")), named) for one in reading.rules)
+        raise InputError(
+            f"the rule '{asked['rule']}' {EXCLUDED}"
+            if is_known
+            else _absent(reading, asked["rule"], asked.get("corpus"))
+        )
     rule = next((rule for rule in rows if rule["corpus_id"] == asked.get("corpus")), rows[0])
     values = {"rule": rule["rule_id"], "corpus": asked.get("corpus") or rule["corpus_id"] or ""}
     ((total,),) = con.execute(f"select count(*) {OF_RULE}", values).fetchall()
@@ -182,13 +207,17 @@ def expectations(reading: Reading, parameters: QueryParams) -> dict[str, Any]:
 
 
 def builds(con: Connection, parameters: QueryParams) -> dict[str, Any]:
-    """Return the builds, a chart of one of their numbers, and what one of them changed."""
+    """Return the builds, a chart of one of their numbers, and what one of them changed.
+
+    Raises InputError if the URL names a build that does not exist.
+    """
     every = read_rows(con, "select * from quality.builds order by build_id desc")
     known = every[:ROWS]
     figure = parameters.get("figure", "")
     figure = figure if figure in FIGURES else next(iter(FIGURES))
     build = parameters.get("build", "")
-    build = build if build in {row["build_id"] for row in known} else ""
+    if build and build not in {row["build_id"] for row in every}:
+        raise InputError(f"there is no build '{build}' in quality.builds")
     history = [(row["build_id"], [row[figure]]) for row in reversed(known)]
     return {
         "builds": known,

@@ -26,7 +26,7 @@ from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading.connection import build_of, open_published
 from dialogue_warehouse.reading.query import QueryResult, run_query
 from dialogue_warehouse.reading.result_files import stream_parquet, write_csv, write_json
-from dialogue_warehouse.reading.values import DISPLAYED_CHARACTERS, text_of
+from dialogue_warehouse.reading.values import cut, text_of
 from dialogue_warehouse.settings import Settings
 
 SHOWN = 1_000
@@ -70,16 +70,12 @@ def answer(result: QueryResult) -> Answer:
     size = 0
     for row in first[:SHOWN]:
         texts = [None if value is None else text_of(value) for value in row]
-        shown.append([text if text is None else _cut(text) for text in texts])
+        shown.append([text if text is None else cut(text) for text in texts])
         size += sum(len(text) for text in shown[-1] if text is not None)
         if size > SHOWN_CHARACTERS:
             break
     numbers = [all(map(_is_number, values)) for values in zip(*first[:SHOWN], strict=True)]
     return Answer(columns=list(result.columns), is_number=numbers, rows=shown, is_more=len(first) > len(shown))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= DISPLAYED_CHARACTERS else f"{text[:DISPLAYED_CHARACTERS]}…"
 
 
 def _is_number(value: Any) -> bool:

@@ -107,10 +107,16 @@ def print_paged(render: Callable[[], None], console: Console, pager: Pager | Non
     with console.capture() as capture:
         render()
     text = capture.get()
-    if text.count("\n") < console.height:
+    lines = text.splitlines()
+    if len(lines) < console.height and sum(_lines(line, console.width) for line in lines) < console.height:
         console.file.write(text)
     else:
         pager(text)
+
+
+def _lines(line: str, width: int) -> int:
+    """Return how many lines of the terminal a printed line takes."""
+    return max(1, -(-Text.from_ansi(line).cell_len // width))
 
 
 class _Rows:

@@ -21,7 +21,7 @@ from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths, shell_history
 from dialogue_warehouse.reading import catalogue, damage
 from dialogue_warehouse.reading.connection import Connection, another, closed_when_idle
-from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.reading.query import is_ended, run_query
 from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage.builds import CONTRACTS
 from dialogue_warehouse.terminal import printing, results
@@ -192,7 +192,7 @@ def _bindings() -> KeyBindings:
 def is_complete(text: str) -> bool:
     """Return whether the input can be executed: a query with its semicolon, a command of the shell, or nothing."""
     text = text.strip()
-    return not text or text.endswith(";") or _command(text)[0] is not None
+    return not text or is_ended(text) or _command(text)[0] is not None
 
 
 def _history(file: Path) -> History:

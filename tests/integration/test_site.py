@@ -445,9 +445,15 @@ def test_rule_without_cases_has_a_page(client: TestClient, con: duckdb.DuckDBPyC
             "violations.html?rule=reused_dialogue_id&corpus=nosuch",
             "rule &#39;reused_dialogue_id&#39; of &#39;nosuch&#39;",
         ),
+        ("claims.html?claim=A01&corpus=sgd", "the claim &#39;A01&#39; does not match the other filters of this URL"),
+        (
+            "violations.html?rule=unknown_key&kind=nosuch",
+            "the rule &#39;unknown_key&#39; does not match the other filters of this URL",
+        ),
+        ("builds?build=nosuch", "there is no build &#39;nosuch&#39;"),
     ],
 )
-def test_unknown_claim_and_rule_are_refused(client: TestClient, asked: str, refusal: str) -> None:
+def test_unknown_claim_rule_and_build_are_refused(client: TestClient, asked: str, refusal: str) -> None:
     text = opened(client, f"/{asked}", 404)
     assert refusal in text
     assert asked.partition("?")[0] in Page(text).links

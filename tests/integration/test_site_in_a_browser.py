@@ -142,6 +142,21 @@ def test_keys_search_and_go_from_dialogue_to_dialogue(sample: Site) -> None:
     sample.once(f"document.title !== {json.dumps(first)}")
 
 
+@pytest.mark.parametrize(
+    ("page", "choice", "chosen"),
+    [("/dialogues", "order", "longest"), ("/claims.html", "corpus", "sgd"), ("/builds", "figure", "turn_count")],
+)
+def test_form_shows_the_state_of_the_url_after_back(sample: Site, page: str, choice: str, chosen: str) -> None:
+    """Regression: on Back, a browser kept the choice that was sent, beside the list without it."""
+    sample.open(page)
+    select = f"document.querySelector('[name={choice}]')"
+    before = sample.browser.evaluate(f"{select}.value")
+    sample.browser.evaluate(f"{select}.value = '{chosen}', setTimeout(() => {select}.form.requestSubmit())")
+    sample.once(f"location.search.includes('{chosen}') && document.readyState === 'complete'")
+    sample.browser.evaluate("setTimeout(() => history.back())")
+    sample.once(f"location.search === '' && document.readyState === 'complete' && {select}.value === '{before}'")
+
+
 EDITOR = "document.querySelector('.cm-content')"
 
 

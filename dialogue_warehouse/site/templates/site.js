@@ -22,7 +22,7 @@ document.addEventListener("keydown", (event) => {
     help.focus();
   } else {
     const link = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
-    (link || (event.key === "j" && document.querySelector(".found a")))?.click();
+    (link || (event.key === "j" ? document.querySelector(".found a") : null))?.click();
   }
 });
 
@@ -39,8 +39,11 @@ stop?.addEventListener("click", () => {
   stop.hidden = true;
 });
 
-// On Back, a browser restores typed text over the text of the URL.
-window.addEventListener("pageshow", () => {
+// On Back and reload, a browser restores what was typed and chosen over the state of the URL.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted || performance.getEntriesByType("navigation")[0].type !== "navigate") {
+    for (const form of document.querySelectorAll("form[method]")) form.reset();
+  }
   if (!field) return;
   field.value = field.defaultValue;
   stop.hidden = true;

@@ -211,6 +211,11 @@ def test_long_results_go_to_the_pager_only_on_a_terminal(con):
     printing._show(result, None, Console(file=io.StringIO()), paged.append)
     assert len(paged) == 1
     assert "3 rows" in short.file.getvalue()
+    wide = query.run_query(con, "select unnest([repeat('é漢', 1000), repeat('é漢', 1000), 'a', 'b']) as long")
+    printing._show(
+        wide, "vertical", Console(file=io.StringIO(), force_terminal=True, width=80, height=24), paged.append
+    )
+    assert len(paged) == 2, "the long values take more lines than the terminal has"
 
 
 # Giving up
@@ -337,3 +342,11 @@ def test_results_of_verify_that_do_not_fit_on_the_disk_are_printed(
     assert (
         shown.err == f"error: {full if is_equal else 'toy/a.json: the restored file differs: /0: it is another one'}\n"
     )
+
+
+@pytest.mark.parametrize(("length", "end"), [(1_000, "x"), (1_001, "x…"), (5_000, "x…")])
+def test_long_value_that_is_cut_has_a_mark(con, length: int, end: str) -> None:
+    """Regression: one line per column showed the first 1,000 characters of a value as if it had no others."""
+    text = shown(con, f"select repeat('x', {length}) as long", "vertical")
+    line = next(line for line in text.splitlines() if line.startswith("long"))
+    assert line.endswith(f" {'x' * (1_000 - 1)}{end}")

@@ -121,3 +121,23 @@ def test_shell_ends(paths, con, typed: str) -> None:
 
 def test_query_with_the_word_of_a_command_is_a_query() -> None:
     assert not shell.is_complete("help me from fct_turns")
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_complete"),
+    [
+        ("select 'a;", False),
+        ("select 'a;\nb';", True),
+        ('select 1 as "a;', False),
+        ("select $$it's;", False),
+        ("select $$it's;$$;", True),
+        ("select 1 /* later;", False),
+        ("select 1 -- later;", False),
+        ("select 1; -- the first", True),
+        ("select 'é漢'; /* 漢 */", True),
+        ("select '\udcff';", True),
+    ],
+)
+def test_semicolon_in_a_text_or_a_comment_does_not_end_a_query(typed: str, is_complete: bool) -> None:
+    """Regression: a text of two lines whose first one ends with a semicolon was run after the first line."""
+    assert shell.is_complete(typed) is is_complete

@@ -1,0 +1,41 @@
+"""The pages of quality: what their search finds, and where their keys lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialogue_warehouse.site import quality
+
+RULE = {
+    "rule_id": "abcd_slot_is_unknown",
+    "is_guarded": True,
+    "why": None,
+    "observed": 12,
+    "cases": [{"occurrence": 1, "row_key": None, "detail": "the slot 'city'"}],
+}
+
+
+@pytest.mark.parametrize("words", ["occurrence", "none", "true", "why", "'detail':", "slot none"])
+def test_search_finds_only_what_a_page_can_show(words: str) -> None:
+    """Regression: it found the names of columns, and the names that Python has for an absent value and a yes."""
+    assert not quality._has_words(RULE, words)
+
+
+@pytest.mark.parametrize("words", ["", "slot 12", "CITY unknown", "'city'"])
+def test_search_finds_the_words_in_all_values(words: str) -> None:
+    assert quality._has_words(RULE, words)
+
+
+@pytest.mark.parametrize(
+    ("key", "url"),
+    [
+        ("a/b/c", "dialogues?key=a/b/c"),
+        ("a/b/c/0", "dialogues?key=a/b/c/0#turn-0"),
+        ("a/b/c/12/slot", "dialogues?key=a/b/c/12/slot#turn-12"),
+        (f"a/b/c/{'9' * 5000}", f"dialogues?key=a/b/c/{'9' * 5000}#turn-{'9' * 5000}"),
+        ("a/b", None),
+    ],
+)
+def test_key_leads_to_its_turn(key: str, url: str | None) -> None:
+    """Regression: the page of a key with thousands of digits failed."""
+    assert quality.Links().address(key) == url
