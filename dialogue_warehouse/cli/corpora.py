@@ -138,11 +138,27 @@ def _disagreements(name: str) -> list[str]:
 
     unlisted = (line for line in pieces.unlisted_models(DBT_PROJECT) if line.startswith(f"{name}: "))
     found = [*pieces.unread_pieces(DBT_PROJECT, name), *pieces.unknown_tables(DBT_PROJECT, (name,)), *unlisted]
+    found += _repeated_claims(name)
     try:
         restoring.restore_queries(registry.load_corpus(name))
     except InputError as error:
         found.append(str(error))
     return found
+
+
+def _repeated_claims(name: str) -> Iterator[str]:
+    """Yield a line for each claim whose id a claim of another corpus has: a build of this corpus alone has no other."""
+    from dialogue_warehouse.corpora import claims, registry
+
+    others = {
+        claim.claim_id: other for other in registry.corpus_ids() if other != name for claim in claims.load_claims(other)
+    }
+    for claim in claims.load_claims(name):
+        if claim.claim_id in others:
+            yield (
+                f"{name}/{claims.CLAIMS}: the corpus {others[claim.claim_id]} has a claim {claim.claim_id}, too: "
+                f"write {name}_{claim.claim_id} here, and in tests/fixtures/{name}"
+            )
 
 
 def _left_over(name: str) -> list[str]:

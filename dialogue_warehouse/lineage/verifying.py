@@ -25,6 +25,7 @@ import msgspec
 from dialogue_warehouse.common import files
 from dialogue_warehouse.common.files import read_regular
 from dialogue_warehouse.common.json_values import pointer_token
+from dialogue_warehouse.common.text import command
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import CheckError, InputError, require_extra
@@ -94,7 +95,10 @@ def verify_published(
     """
     with open_published_core(paths, settings) as (build_id, con):
         source = settings.source or builds.source_of(paths, build_id)
-        files.refuse_no_folder(source, "; --source FOLDER names the folder with the releases")
+        advice = "--source FOLDER names the folder with the releases"
+        if source == paths.sample:
+            advice = f"`{command('build', warehouse=paths.root)}` generates the embedded sample again"
+        files.refuse_no_folder(source, f"; {advice}")
         built = builds.read_manifest(paths, build_id)
         loaded = registry.load_corpora(settings.only)
         corpora = [corpus.corpus_id for corpus in loaded if corpus.corpus_id in built.corpora]

@@ -81,8 +81,8 @@ def advice(drawing: Drawing, records: list[Drawn]) -> list[str]:
     taken = Counter((record.entity.name, is_taken(record.entity, record.text)) for record in records)
     return found + [
         f"{entity.name}: the schema refuses {taken[entity.name, False]} of the drawn records, and accepts only "
-        f"{taken[entity.name, True]}: mend_record of {file} must change a record so that it meets the conditions that "
-        "__post_init__ of schema.py checks"
+        f"{taken[entity.name, True]}: mend_record of {file} must change a record so that it meets the conditions of "
+        "schema.py, such as those of __post_init__, or a shortest length"
         for entity in drawing.corpus.entities
         if taken[entity.name, True] <= 2 * taken[entity.name, False]
     ]

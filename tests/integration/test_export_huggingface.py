@@ -248,6 +248,7 @@ def test_export_without_an_example_has_no_configs(sample_folder: Path, tmp_path:
     assert metadata_of(page)["configs"] == []
     assert metadata_of(page)["pretty_name"] == "Dialogues of no corpus"
     assert "**No example is in these files**" in page
+    assert "A dialogue without messages gives\nno example" in page
     assert "load_dataset" not in page
     assert metadata_of(page)["size_categories"] == ["n<1K"]
     assert {len(examples) for examples in exported.read(tmp_path).values()} == {0}

@@ -31,9 +31,9 @@ EXPORTS = {
     "faithful": (Selection(), ChatOptions(instructions=True)),
     "alternating": (Selection(), ChatOptions(profile="alternating")),
     "short": (Selection(splits=("train", "none"), sample=80), ChatOptions(max_characters=9000)),
-    "huggingface": (Selection(splits=("test",)), HuggingFaceOptions(profile="alternating")),
+    "huggingface": (Selection(splits=("test", "none")), HuggingFaceOptions(profile="alternating")),
     "preference": (Selection(), PreferenceOptions()),
-    "short preference": (Selection(splits=("test",)), PreferenceOptions(max_characters=250)),
+    "short preference": (Selection(splits=("test", "none")), PreferenceOptions(max_characters=250)),
 }
 FATES = losses.FATES
 

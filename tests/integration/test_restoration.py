@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from dialogue_warehouse.common.text import command
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.lineage import restored_files, restoring, verifying
@@ -163,6 +164,20 @@ def test_verify_without_its_source_is_one_line_and_status_2(
     assert len(completed.stderr.splitlines()) == 1
     assert completed.stderr.startswith(f"error: {tmp_path / name}: {reported}")
     assert kept == {path: path.read_bytes() for path in awkward_folder.glob("builds/*.restorations.json")}
+
+
+def test_verify_without_the_generated_sample_names_the_build_that_generates_it(
+    sample_folder: Path, tmp_path: Path
+) -> None:
+    """Regression: the advice was `--source`, but no user has the releases of the sample, which a backup leaves out."""
+    folder = tmp_path / "warehouse"
+    shutil.copytree(sample_folder, folder, ignore=shutil.ignore_patterns(".*", "raw", "reports", "sample"))
+    completed = run_command("verify", "--warehouse", folder)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr == (
+        f"error: {folder / 'sample'}: no such folder; `{command('build', warehouse=folder)}` generates the embedded "
+        "sample again\n"
+    )
 
 
 def test_verify_names_a_changed_source_and_ends_with_1(

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dialogue_warehouse.cli import corpora
 from dialogue_warehouse.cli.main import cli
-from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora import claims, registry
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage import restoring
 from dialogue_warehouse.paths import CLONE
@@ -63,6 +63,18 @@ def test_pieces_that_do_not_agree_are_reported_before_a_build(monkeypatch: pytes
     lines = corpora._disagreements(CORPUS)
     assert lines[0] == unlisted[0]
     assert [line.partition(" for ")[0] for line in lines[1:]] == [f"{CORPUS}/restore.sql: no query"]
+
+
+def test_id_of_a_claim_of_another_corpus_is_reported_before_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a build of the new corpus alone was published; one of all corpora failed with `repeated key`."""
+    claim = claims.load_claims(CORPUS)[0]
+    monkeypatch.setattr(claims, "load_claims", lambda _: (claim,))
+    monkeypatch.setattr(registry, "corpus_ids", lambda: (CORPUS, "another"))
+    (line,) = corpora._disagreements(CORPUS)
+    assert line == (
+        f"{CORPUS}/claims.toml: the corpus another has a claim {claim.claim_id}, too: write {CORPUS}_{claim.claim_id} "
+        f"here, and in tests/fixtures/{CORPUS}"
+    )
 
 
 def test_installed_package_has_no_tests_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
