@@ -207,6 +207,14 @@ def _scratch_in(folder: Path) -> Generator[Path]:
                 raise
 
 
+def _left_out(counts: Counter[str]) -> str:
+    """Say how many examples are left out, and why; "" if there are none."""
+    whys = [f"{counts['examples_without_answer']:,} without an answer"] if counts["examples_without_answer"] else []
+    if counts["examples_too_long"]:
+        whys.append(counted(counts["examples_too_long"], "longer one"))
+    return f", {' and '.join(whys)} left out" if whys else ""
+
+
 def _write_corpus(
     con: duckdb.DuckDBPyConnection,
     corpus: Corpus,
@@ -231,9 +239,7 @@ def _write_corpus(
                 counts: Counter[str] = Counter()
                 for of_part in written.values():
                     counts.update(of_part)
-                stage.detail, stage.counts = counted(counts["examples"], "example"), dict(counts)
-                if counts["examples_too_long"]:
-                    stage.detail += f", {counted(counts['examples_too_long'], 'longer one')} left out"
+                stage.detail, stage.counts = counted(counts["examples"], "example") + _left_out(counts), dict(counts)
             for part, of_part in written.items():
                 yield Exported(part.relative_to(scratch).as_posix(), of_part)
                 if file.copy:

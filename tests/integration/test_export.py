@@ -259,15 +259,16 @@ def test_longer_examples_are_left_out_and_counted(sample_folder: Path, tmp_path:
     assert max(lengths) <= 3002  # two characters for the text of an absent list
 
 
-def test_progress_says_how_many_longer_examples_are_left_out(sample_folder: Path, tmp_path: Path) -> None:
-    command = ("export", "--form", "chat", "--to", tmp_path, "--warehouse", sample_folder)
-    exported_all = run_command(*command)
-    short = run_command(*command, "--max-characters", "5", "--force")
-    assert (exported_all.returncode, short.returncode) == (0, 0)
-    assert "left out" not in exported_all.stderr
-    left_out = exported_all.stderr.count(" examples ")
-    assert left_out > 0
-    assert short.stderr.count(" longer ones left out") == left_out
+@pytest.mark.parametrize("longest", [10**9, 2000, 5])
+def test_progress_says_how_many_examples_are_left_out_and_why(
+    sample_folder: Path, tmp_path: Path, longest: int
+) -> None:
+    command = ("export", "--form", "chat", "--to", tmp_path / "printed", "--warehouse", sample_folder)
+    printed = run_command(*command, "--max-characters", longest).stderr
+    written = write(sample_folder, tmp_path / "counted", Selection(), ChatOptions(max_characters=longest))
+    for reason, count in ((r"without an answer\b", "examples_without_answer"), ("longer ones?", "examples_too_long")):
+        found = [int(number.replace(",", "")) for number in re.findall(rf"([\d,]+) {reason}.* left out", printed)]
+        assert sorted(found) == sorted(one.counts[count] for one in written if one.counts[count]), reason
 
 
 def test_selection_limits_the_export(sample_folder: Path, tmp_path: Path) -> None:
