@@ -233,10 +233,12 @@ class Site:
         """Answer with a script, a style sheet, or dbt's own documentation."""
         name = request.url.path.strip("/")
         if name == report.DBT_DOCS:
-            if not self._paths.dbt_docs.is_file():
-                raise HTTPException(404)
+            build_id = self.published.build_id()
+            page = report.dbt_docs_of(build_id, self._paths)
+            if page is None:
+                raise InputError(f"dbt's documentation of build {build_id} is not kept")
             headers = {"Content-Security-Policy": ALONE}
-            return FileResponse(self._paths.dbt_docs, media_type="text/html", headers=headers)
+            return FileResponse(page, media_type="text/html", headers=headers)
         text = report.STYLES[name]() if name in report.STYLES else read_regular(report.TEMPLATES / name).decode()
         tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}

@@ -473,6 +473,15 @@ def test_key_like_no_other_links_no_dialogue(client: TestClient) -> None:
     assert not [link for link in links if link.startswith("dialogues?")]
 
 
+def test_documentation_of_dbt_is_that_of_the_published_build(
+    client: TestClient, con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (build_id,) = rows(con, "select max(build_id) from quality.builds")[0]
+    assert report.build_meta(build_id) in opened(client, f"/{report.DBT_DOCS}")
+    monkeypatch.setattr(report, "dbt_docs_of", lambda *_: None)
+    assert f"dbt&#39;s documentation of build {build_id} is not kept" in opened(client, f"/{report.DBT_DOCS}", 404)
+
+
 def test_builds_agree_with_the_table(client: TestClient, con: duckdb.DuckDBPyConnection) -> None:
     text = opened(client, "/builds?figure=turn_count")
     for build_id, turns in rows(con, "select build_id, turn_count from quality.builds"):
