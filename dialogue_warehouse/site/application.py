@@ -237,8 +237,10 @@ class Site:
             page = report.dbt_docs_of(build_id, self._paths)
             if page is None:
                 raise InputError(f"dbt's documentation of build {build_id} is not kept")
-            headers = {"Content-Security-Policy": ALONE}
-            return FileResponse(page, media_type="text/html", headers=headers)
+            headers = {"ETag": f'"{build_id}"', "Cache-Control": "private, no-cache"}
+            if _is_kept(request, headers["ETag"]):
+                return Response(status_code=304, headers=headers)
+            return FileResponse(page, media_type="text/html", headers=headers | {"Content-Security-Policy": ALONE})
         text = report.STYLES[name]() if name in report.STYLES else read_regular(report.TEMPLATES / name).decode()
         tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}

@@ -477,7 +477,10 @@ def test_documentation_of_dbt_is_that_of_the_published_build(
     client: TestClient, con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (build_id,) = rows(con, "select max(build_id) from quality.builds")[0]
-    assert report.build_meta(build_id) in opened(client, f"/{report.DBT_DOCS}")
+    answer = client.get(f"/{report.DBT_DOCS}")
+    assert report.build_meta(build_id) in answer.text
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert opened(client, f"/{report.DBT_DOCS}", 304, **{"If-None-Match": answer.headers["ETag"]}) == ""
     monkeypatch.setattr(report, "dbt_docs_of", lambda *_: None)
     assert f"dbt&#39;s documentation of build {build_id} is not kept" in opened(client, f"/{report.DBT_DOCS}", 404)
 
