@@ -288,7 +288,7 @@ class WarehousePaths:
 
     @property
     def dbt_docs(self) -> Path:
-        """The page of dbt's own documentation of the build that was published last."""
+        """The page of dbt's own documentation of the build that was made last; others are in the kept reports."""
         return self.dbt_target / "dbt.html"
 
     @property

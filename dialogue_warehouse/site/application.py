@@ -148,7 +148,8 @@ class Site:
 
     def _render(self, build: Build, template: str, path: str, values: dict[str, Any]) -> str:
         """Return the text of a page."""
-        shared = report.shared(quality.Found(build.reading), report.DBT_DOCS if self._paths.dbt_docs.is_file() else "")
+        has_dbt_docs = report.dbt_docs_of(build.build_id, self._paths) is not None
+        shared = report.shared(quality.Found(build.reading), report.DBT_DOCS if has_dbt_docs else "")
         shared |= {"menu": self._menu, "is_live": True, "page": path.strip("/")} | values
         return report.templates().get_template(template).render(shared)
 
@@ -233,10 +234,14 @@ class Site:
         """Answer with a script, a style sheet, or dbt's own documentation."""
         name = request.url.path.strip("/")
         if name == report.DBT_DOCS:
-            if not self._paths.dbt_docs.is_file():
-                raise HTTPException(404)
-            headers = {"Content-Security-Policy": ALONE}
-            return FileResponse(self._paths.dbt_docs, media_type="text/html", headers=headers)
+            build_id = self.published.build_id()
+            page = report.dbt_docs_of(build_id, self._paths)
+            if page is None:
+                raise InputError(f"dbt's documentation of build {build_id} is not kept")
+            headers = {"ETag": f'"{build_id}"', "Cache-Control": "private, no-cache"}
+            if _is_kept(request, headers["ETag"]):
+                return Response(status_code=304, headers=headers)
+            return FileResponse(page, media_type="text/html", headers=headers | {"Content-Security-Policy": ALONE})
         text = report.STYLES[name]() if name in report.STYLES else read_regular(report.TEMPLATES / name).decode()
         tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}

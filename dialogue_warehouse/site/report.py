@@ -16,7 +16,7 @@ import jinja2
 import markupsafe
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.files import read_regular
+from dialogue_warehouse.common.files import open_regular, read_regular
 from dialogue_warehouse.common.text import url
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import BUILD_ID, WarehousePaths, absolute
@@ -47,6 +47,8 @@ BUILD_META = "dialogue-warehouse-build"
 """The meta element that names the build."""
 DBT_DOCS = "dbt.html"
 """The page of dbt's own documentation."""
+DBT_HEAD = 4096
+"""Bytes of that page that have its meta element."""
 CLAIM_OUTCOMES = {
     "reproduced": "reproduced",
     "as_recorded": "refuted as recorded",
@@ -146,14 +148,29 @@ def _write(found: contents.Contents, paths: WarehousePaths, to: Path, partial: P
             shutil.copyfile(TEMPLATES / name, partial / name)
         for name, style in STYLES.items():
             (partial / name).write_text(style(), encoding="utf-8")
-        has_dbt_docs = paths.dbt_docs.is_file()
-        if has_dbt_docs:
-            shutil.copyfile(paths.dbt_docs, partial / DBT_DOCS)
-        for name, text in render(found, has_dbt_docs).items():
+        dbt_docs = dbt_docs_of(found.build["build_id"], paths)
+        if dbt_docs is not None:
+            shutil.copyfile(dbt_docs, partial / DBT_DOCS)
+        for name, text in render(found, dbt_docs is not None).items():
             (partial / name).write_text(text, encoding="utf-8")
         _replace(to, partial)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def build_meta(build_id: str) -> str:
+    """Return the meta element that names the build of a page."""
+    return f'<meta name="{BUILD_META}" content="{build_id}">'
+
+
+def dbt_docs_of(build_id: str, paths: WarehousePaths) -> Path | None:
+    """Return the page of dbt's own documentation of this build, which may not be the last one; None if none is kept."""
+    meta = build_meta(build_id).encode()
+    for page in (paths.dbt_docs, paths.build_report(build_id) / DBT_DOCS):
+        with contextlib.suppress(OSError), open_regular(page) as stream:
+            if meta in stream.read(DBT_HEAD):
+                return page
+    return None
 
 
 class BuildParser(HTMLParser):

@@ -36,8 +36,8 @@ Described = Iterable[tuple[TableSummary, TableDescription]]
 """Tables with their columns, as `catalogue.describe_tables` returns them."""
 
 
-def write(manifest: Path, tables: Described, to: Path) -> None:
-    """Write the page about these tables.
+def write(manifest: Path, tables: Described, to: Path, meta: str) -> None:
+    """Write the page about these tables; `meta` is an element for its head.
 
     Raises OSError, and ValueError for the page of another version of dbt.
     """
@@ -50,7 +50,7 @@ def write(manifest: Path, tables: Described, to: Path) -> None:
         if page.count(place) != 1:
             raise ValueError(f"dbt's page of documentation has no place for {place}")
         page = page.replace(place, _inline(data))
-    write_atomically(to, page.replace("<head>", f"<head>{POLICY}", 1).encode())
+    write_atomically(to, page.replace("<head>", f"<head>{POLICY}{meta}", 1).encode())
 
 
 def _inline(data: str) -> str:

@@ -180,7 +180,9 @@ def _whole(corpus: Corpus, file: Landed, paths: WarehousePaths) -> Landed:
     parquet = paths.raw / file.parquet
     form = registry.load_form(corpus.corpus_id, file.form) if file.form != RELEASE_FORM else None
     if not parquet.stem.endswith(f"-{landing.schema_hash(corpus, form and form.name)}"):
-        raise InputError(f"{file.source_file_id}: cannot fall back: another version of this program landed it")
+        raise InputError(
+            f"{file.source_file_id}: cannot fall back: another version of this program or of its libraries landed it"
+        )
     try:
         landed = msgspec.json.decode(read_regular(parquet.with_suffix(".json")), type=Landed)
         is_whole = sha256_of(read_regular(parquet)) == landed.parquet_sha256

@@ -17,7 +17,7 @@ from dialogue_warehouse.reading import changes
 from dialogue_warehouse.reading.connection import open_published
 from dialogue_warehouse.releases.unpacking import MISMATCH
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage import builds, retention
 from dialogue_warehouse.storage.landed import Landed, changes_since
 from pipelines.building import fingerprint, history, publishing, state
 from pipelines.building.session import Session, explained
@@ -151,14 +151,21 @@ def _landed_now(build: state.Build) -> list[Landed]:
 
 
 def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
-    """Write dbt's own documentation of the published build, of which the report has a copy. Raises InputError."""
+    """Write dbt's own documentation of the published build, of which the report has a copy. Raises InputError.
+
+    It is written once, and only for the build made last: dbt's manifest is that of this build.
+    """
     from dialogue_warehouse.reading import catalogue
+    from dialogue_warehouse.site import report
     from pipelines.building import dbt_docs
 
+    build_id, _ = builds.published_build(paths)
+    if build_id != retention.kept_builds(paths)[-1] or report.dbt_docs_of(build_id, paths) is not None:
+        return
     with open_published(paths, settings=settings) as con:
         tables = catalogue.describe_tables(con, has_filling=False)
     try:
-        dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs)
+        dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs, report.build_meta(build_id))
     except OSError as error:
         raise InputError(f"{paths.dbt_docs}: cannot be written: {error.strerror or error}") from error
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.metadata
 import json
 import os
 import tempfile
@@ -62,6 +63,10 @@ FORM_CODE = (
     "dialogue_warehouse/releases/form_values.py",
 )
 """The additional modules that decide it for files of another form."""
+LANDING_LIBRARIES = ("duckdb", "msgspec")
+"""The libraries that decide what is landed: another version may read, refuse or write a record differently."""
+FORM_LIBRARIES = ("pyarrow",)
+"""The additional libraries that decide it for files of another form."""
 
 LONGEST_NAME = 150
 """Bytes of a source file's path that are part of the name of its Parquet; hashes and endings take a hundred."""
@@ -209,13 +214,16 @@ def _scratch_folder(parent: Path) -> Generator[Path]:
 
 @functools.cache
 def schema_hash(corpus: Corpus, form: str | None = None) -> str:
-    """Return a hash of all that a corpus' Parquet depends on besides the bytes: schema, form and this code."""
+    """Return a hash of all that a corpus' Parquet depends on besides the bytes: schema, form, this code, libraries."""
     digest = hashlib.sha256()
-    sources = [corpus.folder / "schema.py", *(CLONE / path for path in LANDING_CODE)]
+    sources, libraries = [corpus.folder / "schema.py", *(CLONE / path for path in LANDING_CODE)], LANDING_LIBRARIES
     if form:
         sources += [corpus.folder / f"{form}.py", *(CLONE / path for path in FORM_CODE)]
+        libraries += FORM_LIBRARIES
     for source in sources:
         digest.update(source.read_bytes())
+    for library in libraries:
+        digest.update(f"{library} {importlib.metadata.version(library)}\n".encode())
     return digest.hexdigest()[:12]
 
 

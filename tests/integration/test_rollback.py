@@ -194,6 +194,18 @@ def test_report_of_an_older_version_is_shown_again(paths: WarehousePaths) -> Non
         report.show_again(paths, first)
 
 
+def test_documentation_of_dbt_is_that_of_its_build(paths: WarehousePaths) -> None:
+    """Regression: after a rollback the dashboard and a new report had dbt's documentation of the newer build."""
+    first, second, third = BUILDS
+    kept = {build_id: paths.build_report(build_id) / report.DBT_DOCS for build_id in BUILDS}
+    for page, build_id in ((paths.dbt_docs, third), (kept[first], first), (kept[second], third)):
+        page.parent.mkdir(parents=True)
+        page.write_text(f"<html><head>{report.build_meta(build_id)}</head></html>")
+    assert report.dbt_docs_of(third, paths) == paths.dbt_docs
+    assert report.dbt_docs_of(second, paths) is None
+    assert report.dbt_docs_of(first, paths) == kept[first]
+
+
 def test_rollback_without_a_report_says_that_the_one_shown_is_about_another_build(paths: WarehousePaths) -> None:
     write_index(paths.reports, BUILDS[2])
     done = run_command("rollback", "--warehouse", paths.root)

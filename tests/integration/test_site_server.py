@@ -21,12 +21,12 @@ from starlette.testclient import TestClient
 from dialogue_warehouse.paths import CLONE, WarehousePaths
 from dialogue_warehouse.reading.connection import Connection
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.site import published
+from dialogue_warehouse.site import published, report
 from dialogue_warehouse.site.application import MENU, WHOLE, Site, application
 from dialogue_warehouse.site.contents import Part, Reading
 from dialogue_warehouse.site.guarding import HEADERS
 from dialogue_warehouse.site.published import Build
-from dialogue_warehouse.storage import publication
+from dialogue_warehouse.storage import builds, publication
 from tests.conftest import run_command
 from tests.integration.site_pages import HOME, Page, asked, opened, total_on
 
@@ -161,6 +161,19 @@ def test_unexpected_error_is_a_page_and_one_line(sample_folder: Path, capfd: pyt
         assert "This page failed" in text and "ZeroDivisionError" in text and "Overview" in text
         opened(client, "/")
     assert capfd.readouterr().err == "error: '/broken' failed: ZeroDivisionError: integer division or modulo by zero\n"
+
+
+def test_documentation_of_dbt_is_that_of_the_published_build(
+    client: TestClient, sample_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_id, _ = builds.published_build(WarehousePaths(sample_folder))
+    answer = client.get(f"/{report.DBT_DOCS}")
+    assert report.build_meta(build_id) in answer.text
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert opened(client, f"/{report.DBT_DOCS}", 304, **{"If-None-Match": answer.headers["ETag"]}) == ""
+    assert f'href="{report.DBT_DOCS}"' in opened(client, "/dictionary.html")
+    monkeypatch.setattr(report, "dbt_docs_of", lambda *_: None)
+    assert f"dbt&#39;s documentation of build {build_id} is not kept" in opened(client, f"/{report.DBT_DOCS}", 404)
 
 
 # Memory

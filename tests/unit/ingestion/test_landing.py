@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gzip
 import hashlib
+import importlib.metadata
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 from msgspec import Struct, field, inspect
 from pyarrow import parquet
 
-from dialogue_warehouse.corpora import column_types
+from dialogue_warehouse.corpora import column_types, registry
 from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import CLONE, WarehousePaths
@@ -381,8 +382,9 @@ DECIDE_NOTHING = {
 
 
 def test_schema_hash_covers_every_module_that_affects_landing() -> None:
-    """Fails if landing begins to use a module whose change would not land files again."""
+    """Fails if landing begins to use a module, or a library, whose change would not land files again."""
     found, waiting = set(), ["pipelines/ingestion/landing.py"]
+    imported: set[str] = set()
     while waiting:
         path = waiting.pop()
         found.add(path)
@@ -390,9 +392,30 @@ def test_schema_hash_covers_every_module_that_affects_landing() -> None:
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         names = {str(node.module) for node in imports}
         names |= {f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+        imported |= names | {
+            alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+        }
         files = {f"{name.replace('.', '/')}.py" for name in names}
         waiting += sorted(file for file in files - found if (CLONE / file).is_file() and file not in DECIDE_NOTHING)
     assert found == {*landing.LANDING_CODE, *landing.FORM_CODE}
+    libraries = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    ours = {path.partition("/")[0] for path in found}
+    assert libraries - ours == {*landing.LANDING_LIBRARIES, *landing.FORM_LIBRARIES}
+
+
+@pytest.mark.parametrize("form", [None, "huggingface"])
+def test_another_version_of_a_library_lands_files_again(form: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: after an upgrade of DuckDB or msgspec a build kept the rows that the version before had landed."""
+    corpus = next(
+        corpus for corpus in registry.load_corpora() if form is None or registry.load_form(corpus.corpus_id, form)
+    )
+    libraries = (*landing.LANDING_LIBRARIES, *(landing.FORM_LIBRARIES if form else ()))
+    versions = {library: importlib.metadata.version(library) for library in libraries}
+    before = landing.schema_hash.__wrapped__(corpus, form)
+    for library in libraries:
+        with monkeypatch.context() as patched:
+            patched.setattr(importlib.metadata, "version", (versions | {library: "0.0"}).__getitem__)
+            assert landing.schema_hash.__wrapped__(corpus, form) != before, library
 
 
 def test_files_of_a_killed_landing_are_removed_by_the_next_build(tmp_path: Path) -> None:
