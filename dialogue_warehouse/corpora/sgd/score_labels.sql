@@ -35,8 +35,8 @@ anti join (
 ) as known on latest.service = known.service and latest.active_intent = known.intent
 where latest.active_intent is distinct from 'NONE'
 
--- The values of the predicted frames, with whether the service and gold have their slot, and whether they are texts
--- that their categorical slot does not list. A value that gold has is right, listed or not.
+-- The values of the predicted frames, with whether the service and gold have their slot, whether the compared value is
+-- right, and whether it is a text that its categorical slot does not list. A value that gold has is right, listed or not.
 -- part: values_placed
 with
 
@@ -51,6 +51,14 @@ select
     values_given.*,
     schema_slots.slot is not null as is_known,
     gold_values.unit_key is not null as in_gold,
+    coalesce(
+        if(
+            schema_slots.is_categorical,
+            gold_values.gold_values[1] = values_given.given.value,
+            list_contains(gold_values.gold_values, values_given.given.value)
+        ),
+        false
+    ) as is_right,
     coalesce(
         schema_slots.is_categorical
         and values_given.given.is_text

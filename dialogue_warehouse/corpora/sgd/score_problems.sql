@@ -225,7 +225,7 @@ found as (
         not values_placed.is_known
         or values_placed.given.form <> 'list'
         or not values_placed.given.is_text
-        or values_placed.given.value_count > 1
+        or (values_placed.given.value_count > 1 and not values_placed.is_right)
 )
 
 select
