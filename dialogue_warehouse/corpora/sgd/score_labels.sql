@@ -36,7 +36,8 @@ anti join (
 where latest.active_intent is distinct from 'NONE'
 
 -- The values of the predicted frames, with whether the service and gold have their slot, whether the compared value is
--- right, and whether it is a text that its categorical slot does not list. A value that gold has is right, listed or not.
+-- right, and whether it is a text that its categorical slot does not list. A value that gold has is right, listed or
+-- not.
 -- part: values_placed
 with
 
