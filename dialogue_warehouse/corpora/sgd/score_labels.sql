@@ -67,7 +67,7 @@ select
         and len(schema_slots.possible_values) > 0
         and values_given.given.value <> 'dontcare'
         and not list_contains(schema_slots.possible_values, values_given.given.value)
-        and values_given.given.value is distinct from gold_values.gold_values[1],
+        and not is_right,
         false
     ) as is_unlisted
 from values_given

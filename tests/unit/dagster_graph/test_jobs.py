@@ -34,12 +34,3 @@ def test_large_source_is_compared_by_the_run(
     monkeypatch.setattr(fingerprint, "nothing_new", lambda _: "nothing has changed")
     answer = jobs.build_or_skip(settings)
     assert isinstance(answer, dg.RunRequest if is_left_to_the_run else dg.SkipReason)
-
-
-def test_source_that_is_not_there_is_left_to_the_run(tmp_path: Path) -> None:
-    import dagster as dg
-
-    from pipelines.dagster_graph import jobs
-
-    settings = Settings(source=tmp_path / "nothing", warehouse=tmp_path / "warehouse")
-    assert isinstance(jobs.build_or_skip(settings), dg.RunRequest)
