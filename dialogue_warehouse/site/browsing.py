@@ -137,7 +137,9 @@ def _condition(columns: dict[str, str], field: str, value: str) -> str:
     column = _column_of(field, value)
     if field == "_null":
         return f"{identifier(column)} is null"
-    text = identifier(column) if columns[column] == "VARCHAR" else f"cast({identifier(column)} as text)"
+    text = _shown(column, columns[column])
+    if columns[column].startswith("TIMESTAMP"):
+        value = value.replace(" ", "T")
     wanted = literal(value)
     if "\n" in value:  # one line, or the form of the page of SQL would send other line ends
         text = f"regexp_replace({text}, '\\r\\n?', chr(10), 'g')"
@@ -145,6 +147,19 @@ def _condition(columns: dict[str, str], field: str, value: str) -> str:
     if field != column:
         return f"contains(lower({text}), lower({wanted}))"
     return f"{text} = {wanted}"
+
+
+def _shown(column: str, kind: str) -> str:
+    """Return the text of a column that the page shows, as SQL: lists, maps and structs are JSON, times ISO 8601."""
+    name = identifier(column)
+    if kind == "VARCHAR":
+        return name
+    if kind.startswith("TIMESTAMP"):
+        return f"replace(cast({name} as text), ' ', 'T')"
+    if kind.endswith("]") or kind.startswith(("MAP(", "STRUCT(")):
+        one_line = f"regexp_replace(json_pretty(to_json({name})), ',\\n *', ', ', 'g')"
+        return f"regexp_replace({one_line}, '\\n *', '', 'g')"  # in JSON, a line end of a text is escaped
+    return f"cast({name} as text)"
 
 
 def _words(field: str, value: str) -> str:

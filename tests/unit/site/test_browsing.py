@@ -5,6 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from dialogue_warehouse.reading.query import run_query
+from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.site import browsing
 
 
@@ -24,3 +26,35 @@ def test_line_ends_of_a_form_find_any_line_end(field: str, text: str) -> None:
     with duckdb.connect() as con:
         found = con.execute(f"select {condition} from (select unnest([?, 'one two']) as said)", [text]).fetchall()
     assert found == [(True,), (False,)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        """['one, "two"', 'three: four', null, 'é \\ /', chr(10) || '  x']""",
+        "cast([] as text[])",
+        "[1, 2]",
+        "map {'a': 'b, c', 'd': null}",
+        "{'a': ['b'], 'c': 1}",
+        "timestamp '2016-12-03 03:51:19.5'",
+        "1.0::double",
+        "true",
+    ],
+)
+def test_shown_value_contains_itself(value: str) -> None:
+    """Regression: a filter searched DuckDB's text of a list or of a time, which the page does not show."""
+    with duckdb.connect() as con:
+        con.execute(f"create table one as select {value} as found")
+        result = run_query(con, "select found from one")
+        ((shown,),) = (map(text_of, row) for row in result.rows())
+        ((kind,),) = con.execute("select data_type from duckdb_columns() where table_name = 'one'").fetchall()
+        for field in ("found", "_contains_found"):
+            condition = browsing._condition({"found": kind}, field, shown)
+            assert con.execute(f"select {condition} from one").fetchall() == [(True,)], condition
+
+
+def test_time_is_found_with_a_space_too() -> None:
+    condition = browsing._condition({"found": "TIMESTAMP"}, "_contains_found", "2016-12-03 03")
+    with duckdb.connect() as con:
+        query = f"select {condition} from (select timestamp '2016-12-03 03:51:19' as found)"
+        assert con.execute(query).fetchall() == [(True,)]
