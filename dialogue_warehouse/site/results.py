@@ -144,8 +144,8 @@ def read_rules(con: Connection) -> list[Row]:
     """Return the rules, broken ones first, each with its first cases, in its corpus or in all corpora.
 
     `corpora` are those of the rule, or those with a case of a rule of all corpora. `of_corpora` has the number of cases
-    and the first cases of a rule of all corpora in each of them. A corpus with its own entry for such a rule is in
-    neither, but in `apart`: a list of these entries.
+    and the first cases of a rule of all corpora in each of them, and nothing apart. A corpus with its own entry for
+    such a rule is in neither, but in `apart`: a list of these entries.
     """
     rules = read_rows(con, "select * from quality.violation_rules")
     order = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
@@ -194,6 +194,7 @@ def read_rules(con: Connection) -> list[Row]:
             row["corpus_id"]: {
                 "observed": row["observed"],
                 "cases": [case for case in own if case["corpus_id"] == row["corpus_id"]],
+                "apart": [],
             }
             for row in counts
             if row["rule_id"] == rule["rule_id"] and rule["corpus_id"] is None and row["corpus_id"] not in apart

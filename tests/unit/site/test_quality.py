@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
-from dialogue_warehouse.site import quality
+from dialogue_warehouse.site import quality, results
 
 RULE = {
     "rule_id": "abcd_slot_is_unknown",
@@ -39,3 +40,24 @@ def test_search_finds_the_words_in_all_values(words: str) -> None:
 def test_key_leads_to_its_turn(key: str, url: str | None) -> None:
     """Regression: the page of a key with thousands of digits failed."""
     assert quality.Links().address(key) == url
+
+
+def test_rule_limited_to_a_corpus_names_no_case_of_another() -> None:
+    """Regression: of the one case in a corpus, the page said that two are in another one with its own entry."""
+    columns = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
+    with duckdb.connect() as con:
+        con.execute(f"""
+            create schema quality;
+            create table quality.violation_rules as
+            from (values ('lost', null, 'defect', 3, null), ('lost', 'b', 'property', 2, null))
+            as rules (rule_id, corpus_id, kind, observed, upstream_reference);
+            create table quality.violations as
+            select
+                'lost' as rule_id, corpus_id, kind, null as upstream_reference, 'f/a/0' as dialogue_key,
+                {", ".join(f"{number} as {name}" for number, name in enumerate(columns))}
+            from (values ('a', 'defect'), ('b', 'property'), ('b', 'property')) as cases (corpus_id, kind);
+        """)
+        shared = next(rule for rule in results.read_rules(con) if rule["corpus_id"] is None)
+    assert [other["corpus_id"] for other in shared["apart"]] == ["b"]
+    limited = quality._of_corpus(shared, "a")
+    assert (limited["observed"], limited["apart"]) == (1, [])

@@ -1,0 +1,37 @@
+"""The page of a rule: the dialogues of its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from starlette.testclient import TestClient
+
+from dialogue_warehouse.paths import WarehousePaths
+from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.site.application import application
+from tests.conftest import rows
+from tests.integration.site_pages import HOME, Page, opened, total_on
+
+
+@pytest.fixture(scope="module")
+def client(sample_folder: Path) -> Iterator[TestClient]:
+    with TestClient(application(WarehousePaths(sample_folder), Settings()), HOME) as client:
+        yield client
+
+
+def test_links_of_a_rule_lead_to_all_dialogues_of_its_cases(client: TestClient, sample_warehouse: Path) -> None:
+    """Regression: a rule whose cases are by design in some corpus linked no dialogue of that corpus."""
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        counts = rows(
+            con,
+            "select rule_id, count(distinct dialogue_key) from quality.violations where rule_id in"
+            " (select rule_id from quality.violation_rules where corpus_id is null) group by all order by all",
+        )
+    assert counts
+    for rule, count in counts:
+        links = Page(opened(client, f"/violations.html?rule={rule}")).links
+        lists = [link for link in links if link.startswith("dialogues?") and not link.startswith("dialogues?key=")]
+        assert sum(total_on(opened(client, f"/{link}")) for link in lists) == count, rule
