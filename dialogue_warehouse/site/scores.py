@@ -281,7 +281,7 @@ def _slots(con: Connection, query: str) -> list[Row]:
 def _units(
     con: Connection, run_id: str, metrics: list[Row], declared: Declaration | None, asked: Mapping[str, str]
 ) -> Units:
-    """Return the units of a metric that are not right, or not predicted."""
+    """Return the units of a metric whose value is below 1, or that are not predicted."""
     shares = {name for name, one in declared.metrics.items() if one.is_share and not one.quotient} if declared else None
     known = {(row["metric"], row["variant"]) for row in metrics if shares is None or row["metric"] in shares}
     order = list(declared.metrics) if declared else []
