@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -59,11 +60,14 @@ def _histogram(con: Connection, rows: str, column: str, has_corpora: bool) -> tu
 
 def _parts(con: Connection, rows: str, column: str) -> tuple[drawing.Chart, str]:
     name = identifier(column)
-    ((least, most),) = con.execute(f"select min({name}), max({name}) {rows}").fetchall()
+    of_finite = f"filter (where isfinite({name}))"
+    ((least, most),) = con.execute(f"select min({name}) {of_finite}, max({name}) {of_finite} {rows}").fetchall()
     width = ((most or 0) - (least or 0)) / PARTS or 1
+    if math.isinf(width):  # their difference is too large for a number
+        width = most / PARTS - least / PARTS
     part = f"least(floor(({name} - {least or 0}) / {width}), {PARTS - 1})"  # `least` ignores NULL
     query = (
-        f"select if({name} is null, null, {part}) as part, count(*) as row_count\n{rows}\ngroup by all\norder by all"
+        f"select if(isfinite({name}), {part}, null) as part, count(*) as row_count\n{rows}\ngroup by all\norder by all"
     )
     counts = [
         (f"{drawing.number(least + part * width)} to {drawing.number(least + (part + 1) * width)}", [float(count)])

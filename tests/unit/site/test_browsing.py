@@ -8,6 +8,7 @@ import pytest
 from dialogue_warehouse.reading.query import run_query
 from dialogue_warehouse.reading.values import text_of
 from dialogue_warehouse.site import browsing
+from dialogue_warehouse.site.columns import draw
 
 
 @pytest.mark.parametrize("text", ["ΟΔΟΣ", "İstanbul", "Straße", "it's"])
@@ -58,3 +59,15 @@ def test_time_is_found_with_a_space_too() -> None:
     with duckdb.connect() as con:
         query = f"select {condition} from (select timestamp '2016-12-03 03:51:19' as found)"
         assert con.execute(query).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("values", ["-1e308, 0, 1e308", "'0.5', 'nan', 'inf', '-inf', null", "'nan'", "5e-324, 0"])
+def test_chart_of_extreme_numbers_is_drawn(values: str) -> None:
+    """Regression: rewards so far apart that their difference has no finite number failed the page."""
+    with duckdb.connect() as con:
+        con.execute(f"create table one as select unnest([{values}]::double[]) as reward")
+        drawn = draw(con, "from one", "reward", "DOUBLE", has_corpora=False)
+        counts = dict(con.execute(drawn["query"]).fetchall())
+        ((finite,),) = con.execute("select count(*) from one where isfinite(reward)").fetchall()
+    assert sum(count for part, count in counts.items() if part is not None) == finite
+    assert drawn["chart"].draw()
