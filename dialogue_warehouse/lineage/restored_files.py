@@ -160,7 +160,7 @@ EXCEPTION_FORMS: dict[str, Any] = {"absent": ABSENT, "null": None, "empty_list":
 
 def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Iterator[Record]:
     """Yield the records with the file's exceptions, extras and refused records, in the order of the file."""
-    added, absent, changes = _what_changes(entity, file)
+    added, empty, absent, changes = _what_changes(entity, file)
     refused = {id(record) for record in added[: len(file.quarantine)]}
     parts = list(file.parts or ())
     if entity.container is Container.DOCUMENT and file.quarantine:
@@ -170,7 +170,8 @@ def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Ite
         part = parts.index(record.key) if entity.container is Container.SPLITS and record.key in parts else 0
         return part, record.index
 
-    for record in heapq.merge(records, sorted(added, key=place), key=place) if added else records:
+    found = heapq.merge(records, sorted(added, key=place), key=place) if added else records
+    for record in _with_empty(found, empty) if empty else found:
         if id(record) in refused:  # with equal keys the first may have been accepted; the changes belong to that one
             yield record
             continue
@@ -184,6 +185,16 @@ def put_back(entity: Entity, file: SourceFile, records: Iterator[Record]) -> Ite
         yield record
 
 
+def _with_empty(records: Iterable[Record], empty: list[Record]) -> Iterator[Record]:
+    """Yield the members of an object with the empty ones, whose places are those that no other member has."""
+    waiting, place = iter(empty), 0
+    for record in records:
+        yield from itertools.islice(waiting, max(record.index - place, 0))
+        yield record
+        place = record.index + 1
+    yield from waiting
+
+
 def _written(value: Any) -> bytes:
     """Write a value as JSON; extras are in it as they were read."""
     try:
@@ -192,9 +203,12 @@ def _written(value: Any) -> bytes:
         return json.dumps(value, default=lambda raw: json.loads(bytes(raw))).encode()
 
 
-def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[str], dict[str, list[tuple[str, Any]]]]:
-    """Return the records to add, the pointers of records to omit, and the changes of each record in order."""
+def _what_changes(
+    entity: Entity, file: SourceFile
+) -> tuple[list[Record], list[Record], set[str], dict[str, list[tuple[str, Any]]]]:
+    """Return the records to add, the empty ones without a known place, the pointers to omit, and the changes."""
     added = [Record(index, _key_of(entity, pointer), pointer, text) for index, pointer, text in file.quarantine]
+    empty: list[Record] = []
     absent: set[str] = set()
     changes: dict[str, list[tuple[str, Any]]] = {}
     for pointer, form in sorted(file.exceptions, key=lambda change: _in_reading_order(change[0])):
@@ -204,10 +218,13 @@ def _what_changes(entity: Entity, file: SourceFile) -> tuple[list[Record], set[s
         elif EXCEPTION_FORMS[form] is ABSENT:
             absent.add(pointer)
         else:  # the whole record is the empty form, and left no row
-            added.append(Record(0, _key_of(entity, pointer), pointer, json.dumps(EXCEPTION_FORMS[form]).encode()))
+            named = entity.container in (Container.ENTRIES, Container.DOCUMENT)
+            index = None if named else array_index(split_pointer(pointer)[-1])
+            text = json.dumps(EXCEPTION_FORMS[form]).encode()
+            (empty if index is None else added).append(Record(index or 0, _key_of(entity, pointer), pointer, text))
     for pointer, value in file.extras:
         changes.setdefault(_record_pointer(entity, pointer), []).append((pointer, value))
-    return added, absent, changes
+    return added, empty, absent, changes
 
 
 def _change(value: Any, pointer: str, new: Any) -> None:

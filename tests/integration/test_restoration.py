@@ -128,6 +128,19 @@ def test_restored_files_are_the_published_ones(request, tmp_path: Path, corpus: 
         assert same(published, again), path
 
 
+@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize("kind", ["awkward", "sample"])
+def test_restored_bytes_do_not_depend_on_the_number_of_threads(request, tmp_path: Path, corpus: str, kind: str) -> None:
+    """A second restoration into the same folder is refused if its files differ."""
+    folder = request.getfixturevalue(f"{kind}_folder")
+    if kind == "awkward" and not (request.getfixturevalue("awkward_releases") / corpus).is_dir():
+        pytest.skip(f"no awkward data of {corpus}")
+    restore = ("restore", "--corpus", corpus, "--to", tmp_path, "--warehouse", folder)
+    for threads in ("1", "2", "5"):
+        restored = run_command(*restore, DIALOGUE_THREADS=threads)
+        assert restored.returncode == 0, restored.stderr
+
+
 @pytest.mark.parametrize("kind", ["awkward", "sample", "real"])
 def test_verify_finds_every_file_equal(request, kind: str) -> None:
     folder = request.getfixturevalue(f"{kind}_folder")

@@ -21,10 +21,13 @@ conversations as (
 scenarios as (
     select
         fields.scenario_key,
-        map_from_entries(list({'k': fields.field, 'v': fields.value}) filter (where fields.section = 'personal'))
-            as personal,
-        map_from_entries(list({'k': fields.field, 'v': fields.value}) filter (where fields.section = 'order'))
-            as order_fields,
+        map_from_entries(
+            list({'k': fields.field, 'v': fields.value} order by fields.field)
+            filter (where fields.section = 'personal')
+        ) as personal,
+        map_from_entries(
+            list({'k': fields.field, 'v': fields.value} order by fields.field) filter (where fields.section = 'order')
+        ) as order_fields,
         list(fields.value order by fields.value_index)
         filter (where fields.section = 'product' and fields.field = 'names') as product_names,
         list(case when fields.field = 'amounts' then cast(fields.value as integer) end order by fields.value_index)
@@ -100,6 +103,7 @@ with
 subflows as (
     select
         parent_intent as flow,
+        min(parent_position) as position,
         list(intent order by position) as subflows
     from dim_intents
     where corpus_id = 'abcd'
@@ -110,6 +114,7 @@ acts as (
     select
         acts.act_group,
         acts.act,
+        min(acts.position) as position,
         coalesce(
             list(act_slots.slot order by act_slots.position) filter (where act_slots.slot is not null), []
         ) as slots
@@ -126,7 +131,7 @@ acts as (
 act_groups as (
     select
         act_group,
-        map_from_entries(list({'k': act, 'v': slots})) as acts
+        map_from_entries(list({'k': act, 'v': slots} order by position)) as acts
     from acts
     group by act_group
 ),
@@ -156,7 +161,10 @@ select
     to_json({
         'intents': {
             'flows': coalesce((select list(flow order by position) from dim_flows where corpus_id = 'abcd'), []),
-            'subflows': coalesce((select map_from_entries(list({'k': flow, 'v': subflows})) from subflows), map {})
+            'subflows': coalesce(
+                (select map_from_entries(list({'k': flow, 'v': subflows} order by position, flow)) from subflows),
+                map {}
+            )
         },
         'vocabulary': {'tokens': vocabulary.tokens, 'special': vocabulary.special},
         'actions': {
@@ -167,14 +175,14 @@ select
         'values': {
             'enumerable': coalesce(
                 (
-                    select map_from_entries(list({'k': slot, 'v': possible_values}))
+                    select map_from_entries(list({'k': slot, 'v': possible_values} order by position))
                     from dim_slots
                     where corpus_id = 'abcd' and is_categorical
                 ),
                 map {}
             ),
             'non_enumerable': coalesce(
-                (select map_from_entries(list({'k': slot_group, 'v': slots})) from slot_groups),
+                (select map_from_entries(list({'k': slot_group, 'v': slots} order by slot_group)) from slot_groups),
                 map {}
             )
         },
@@ -215,7 +223,7 @@ flows as (
             list({
                 'k': guidelines.subflow_title,
                 'v': {'actions': coalesce(steps.actions, []), 'instructions': guidelines.instructions}
-            }) filter (where guidelines.subflow_title is not null)
+            } order by guidelines.position) filter (where guidelines.subflow_title is not null)
         ) as subflows
     from dim_guidelines as guidelines
     left join steps on guidelines.guideline_key = steps.guideline_key

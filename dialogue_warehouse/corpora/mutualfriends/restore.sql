@@ -61,7 +61,9 @@ both_knowledge_bases as (
 participants as (
     select
         people.dialogue_key,
-        map_from_entries(list({'k': people.source_speaker, 'v': people.participant_type})) as agents
+        map_from_entries(
+            list({'k': people.source_speaker, 'v': people.participant_type} order by people.source_speaker)
+        ) as agents
     from dim_participants as people
     semi join dialogues on people.dialogue_key = dialogues.dialogue_key
     group by people.dialogue_key

@@ -55,7 +55,7 @@ states as (
     select
         turn_key,
         frame_index,
-        map_from_entries(list({'k': slot_name, 'v': variants})) as slot_values
+        map_from_entries(list({'k': slot_name, 'v': variants} order by slot_name)) as slot_values
     from state_slots
     group by turn_key, frame_index
 ),
@@ -64,7 +64,7 @@ parameters as (
     select
         turn_key,
         frame_index,
-        map_from_entries(list({'k': slot_name, 'v': value})) as parameters
+        map_from_entries(list({'k': slot_name, 'v': value} order by slot_name)) as parameters
     from slots
     where annotation_type = 'call_parameter'
     group by turn_key, frame_index
@@ -234,7 +234,7 @@ intent_slots as (
         intent_key,
         list(slot order by position) filter (where requirement = 'required') as required_slots,
         map_from_entries(
-            list({'k': slot, 'v': default_value}) filter (where requirement = 'optional')
+            list({'k': slot, 'v': default_value} order by position) filter (where requirement = 'optional')
         ) as optional_slots,
         list(slot order by position) filter (where requirement = 'result') as result_slots
     from dim_intent_slots

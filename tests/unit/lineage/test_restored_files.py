@@ -80,6 +80,18 @@ def test_quarantined_document_is_restored_unchanged() -> None:
     assert found.text == b'{"names": []}'
 
 
+@pytest.mark.parametrize(("entity", "keys"), [(ENTRIES, "abcdef"), (ARRAY, "012345")])
+def test_records_that_are_empty_have_their_places(entity: Entity, keys: str) -> None:
+    file = SourceFile("toy/x.json", "x.json", None, 1, "", quarantine=[(4, f"/{keys[4]}", b"1")])
+    file.exceptions.extend((f"/{keys[index]}", "empty_list") for index in (5, 1))
+    key = keys if entity is ENTRIES else [None] * 6
+    found = put_back(entity, file, iter([Record(index, key[index], f"/{keys[index]}", b"{}") for index in (0, 2, 3)]))
+    texts = [b"{}", b"[]", b"{}", b"{}", b"1", b"[]"]
+    assert [(record.key, record.pointer, record.text) for record in found] == [
+        (key[index], f"/{keys[index]}", text) for index, text in enumerate(texts)
+    ]
+
+
 def test_rejected_record_with_an_equal_key_is_unchanged() -> None:
     """Content of the first of two equal keys is not searched for in the second, which is in quarantine."""
     file = SourceFile(

@@ -12,7 +12,6 @@ dialogues as (
         source_part,
         dialogue_id,
         id_occurrence,
-        record_index,
         turn_count,
         split,
         source_split,
@@ -44,10 +43,10 @@ reused_dialogue_id as (
         select
             *,
             first_value(source_part) over (
-                partition by corpus_id, dialogue_id order by split_order, source_part, record_index, id_occurrence
+                partition by corpus_id, dialogue_id order by split_order, source_part, id_occurrence
             ) as first_part,
             first_value(dialogue_key) over (
-                partition by corpus_id, dialogue_id order by split_order, source_part, record_index, id_occurrence
+                partition by corpus_id, dialogue_id order by split_order, source_part, id_occurrence
             ) as first_key
         from dialogues
     ) as parts
