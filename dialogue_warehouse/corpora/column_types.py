@@ -19,6 +19,8 @@ from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
 
+NO_PATH = "hive_partitioning=false"
+"""Reads no column from the path: in a folder such as `text=x` DuckDB replaces the values of the column `text`."""
 OBJECT_SIZE = 16 * 2**20
 """Default limit of DuckDB's reader for one JSON value, in bytes."""
 SCALAR_TYPES: dict[type[inspect.Type], str] = {
@@ -41,12 +43,13 @@ def select_array(entity: Entity, file: Path) -> str:
     kind = type_of(entity.record)
     if isinstance(kind, inspect.StructType) and not kind.array_like:
         columns = ", ".join(f"{identifier(name)}: {literal(duckdb_type(of))}" for name, of in _fields(kind))
-        reader = f"read_json({literal(file)}, format='array', compression='none', columns={{{columns}}})"
+        options = f"columns={{{columns}}}"
         record = ", ".join(f"{_projected(identifier(name), of)} as {identifier(name)}" for name, of in _fields(kind))
     else:
         columns = f"json: {literal(duckdb_type(kind))}"
-        reader = f"read_json({literal(file)}, format='array', compression='none', records=false, columns={{{columns}}})"
+        options = f"records=false, columns={{{columns}}}"
         record = _record_columns("json", kind)
+    reader = f"read_json({literal(file)}, format='array', compression='none', {NO_PATH}, {options})"
     position = "row_number() over () - 1"
     place = f"cast({position} as integer) as record_index, '/' || ({position}) as record_pointer"
     return f"select {place}, {record} from {reader}"
@@ -58,7 +61,8 @@ def select_split(entity: Entity, split: Path) -> str:
     size = max(OBJECT_SIZE, split.stat().st_size if entity.container is Container.DOCUMENT else longest_line(split))
     columns = f"i: 'INTEGER', k: 'VARCHAR', p: 'VARCHAR', r: {literal(duckdb_type(kind))}"
     reader = (
-        f"read_json({literal(split)}, format='newline_delimited', columns={{{columns}}}, maximum_object_size={size})"
+        f"read_json({literal(split)}, format='newline_delimited', {NO_PATH}, columns={{{columns}}},"
+        f" maximum_object_size={size})"
     )
     key = "k as record_key, " if entity.container in (Container.ENTRIES, Container.SPLITS) else ""
     return f"select i as record_index, p as record_pointer, {key}{_record_columns('r', kind)} from {reader}"

@@ -156,6 +156,7 @@ EXAMPLES = """
             call_id, call_name, arguments,
             content as result, has_result,
             if(turn_key is null, [], [turn_key]) as turn_keys,
+            turn_keys as call_turn_keys,
             {has_defect} as has_defect
         from placed
         where what_happens = 'kept' and is_alone
@@ -177,6 +178,7 @@ EXAMPLES = """
             any_value(content) filter (where role = 'call') as result,
             bool_or(has_result) as has_result,
             coalesce(list(turn_key order by position) filter (where turn_key is not null), []) as turn_keys,
+            coalesce(list(turn_key) filter (where role = 'call' and turn_key is not null), []) as call_turn_keys,
             bool_or({has_defect}) as has_defect
         from placed
         where what_happens = 'kept' and not is_alone
@@ -189,7 +191,7 @@ EXAMPLES = """
         select * from joined
     ),
 
-    -- A result follows its call.
+    -- A result follows its call, and has only the call's turn: other turns of the message have no part in it.
     written as (
         select
             dialogue_key, variant, 2 * message as place, turn_keys, role,
@@ -206,7 +208,7 @@ EXAMPLES = """
         from texts
         union all
         select
-            dialogue_key, variant, 2 * message + 1 as place, turn_keys, 'tool' as role,
+            dialogue_key, variant, 2 * message + 1 as place, call_turn_keys as turn_keys, 'tool' as role,
             json_object('role', 'tool', 'tool_call_id', call_id, 'name', call_name, 'content', result{no_mark}) as said
         from texts
         where has_result

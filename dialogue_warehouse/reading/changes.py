@@ -48,7 +48,7 @@ class Side:
     def relation(self, name: str, table: str) -> str:
         """Return the SQL relation of a table, in the database that is attached as `name`."""
         if table == CLAIM_CHECKS and self.verdicts:
-            return f"read_parquet({literal(f'{self.verdicts}/*.parquet')})"
+            return f"read_parquet({literal(f'{self.verdicts}/*.parquet')}, hive_partitioning = false)"
         return f"{name}.{table}"
 
 

@@ -25,7 +25,7 @@ from dialogue_warehouse.common import files
 from dialogue_warehouse.common.database import identifier, literal
 from dialogue_warehouse.common.json_values import split_path
 from dialogue_warehouse.common.text import is_unicode
-from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, longest_line, type_of
+from dialogue_warehouse.corpora.column_types import NO_PATH, OBJECT_SIZE, duckdb_type, longest_line, type_of
 from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
 from dialogue_warehouse.errors import InputError
 
@@ -105,7 +105,7 @@ def _load(con: duckdb.DuckDBPyConnection, table: str, row_type: type[Row], lines
     size = max(OBJECT_SIZE, longest_line(lines))
     con.execute(
         f"create or replace temp table {identifier(table)} as select * from read_json({literal(lines)},"
-        f" format = 'newline_delimited', columns = {{{columns}}}, maximum_object_size = {size})"
+        f" format = 'newline_delimited', {NO_PATH}, columns = {{{columns}}}, maximum_object_size = {size})"
     )
 
 

@@ -176,6 +176,19 @@ def test_alternating_joins_texts_and_counts_what_it_leaves_out(sample_folder: Pa
         assert all(line in rest for line in lines), key  # in the same order
 
 
+def test_result_has_only_the_turn_of_its_call(export: Exports) -> None:
+    """A message of `alternating` can have texts of other turns before its call; the result is not theirs."""
+    joined = 0
+    for examples in exported.read(export("sample", "--profile", "alternating")).values():
+        for example in examples:
+            keys = example["source"]["turn_keys"]
+            for number, message in enumerate(example["messages"]):
+                if message["role"] == "tool":
+                    assert keys[number] == keys[number - 1][-1:]
+                    joined += len(keys[number - 1]) > 1
+    assert joined
+
+
 def write(warehouse: Path, to: Path, selection: Selection, options: ChatOptions, **settings: Any) -> list[Any]:
     """Export in this process."""
     from dialogue_warehouse.common.progress import Reporter

@@ -229,3 +229,15 @@ def test_name_that_is_not_utf_8_is_refused_in_one_line(sample_folder: Path, tmp_
             assert len(completed.stderr.splitlines()) == 1
         file.unlink()
         (folder / "b.jsonl").write_bytes(content)
+
+
+def test_folder_for_temporary_files_is_not_a_value(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB can read `dialogue_id=3` in a path as the value of the column `dialogue_id` in each row."""
+    path = golden.example(sample_folder, "sgd", tmp_path / "examples")
+    folder = tmp_path / "dialogue_id=3"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    with golden.scored(sample_folder, "sgd", path, **golden.options_of("sgd")) as scores:
+        assert scores.notices == []

@@ -24,18 +24,27 @@ select
 from selected
 inner join dim_dialogues as dialogues on selected.dialogue_key = dialogues.dialogue_key
 
--- The arguments that a worker marked; more than one time if both did.
+-- The arguments that a worker marked. Both did if one span has the label twice: the release does not name the workers,
+-- and one of them may mark a text at two places.
 -- part: gold_arguments
-select
-    slots.dialogue_key,
-    slots.turn_key,
-    regexp_replace(slots.source_label, '\.(accept|reject)$', '') as name,
-    lower(slots.value) as text,
-    count(*) as times
-from fct_slots as slots
-inner join selected on slots.dialogue_key = selected.dialogue_key
-where slots.annotation_type = 'span' and slots.source_label is not null
-group by all
+with
+
+spans as (
+    select
+        slots.dialogue_key,
+        slots.turn_key,
+        regexp_replace(slots.source_label, '\.(accept|reject)$', '') as name,
+        lower(slots.value) as text,
+        count(*) as times
+    from fct_slots as slots
+    inner join selected on slots.dialogue_key = selected.dialogue_key
+    where slots.annotation_type = 'span' and slots.source_label is not null
+    group by slots.dialogue_key, slots.turn_key, name, lower(slots.value), slots.start_char, slots.end_char
+)
+
+select dialogue_key, turn_key, name, text, max(times) as times
+from spans
+group by dialogue_key, turn_key, name, text
 
 -- part: predicted
 with

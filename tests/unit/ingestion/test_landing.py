@@ -346,8 +346,10 @@ def test_absent_entity_has_a_zero_row_file_with_the_same_columns(tmp_path: Path)
     assert duckdb.sql(f"select count(*) from '{empty}'").fetchall() == [(0,)]
 
 
-def test_path_with_glob_characters_is_read_literally(tmp_path: Path) -> None:
-    source = tmp_path / "so[u]rce*"
+@pytest.mark.parametrize("folder", ["so[u]rce*", "id=7"])
+def test_path_is_neither_a_pattern_nor_a_value(tmp_path: Path, folder: str) -> None:
+    """DuckDB reads `*` as a pattern, and `id=7` as the value of the column `id` in each row."""
+    source = tmp_path / folder
     (source / "train").mkdir(parents=True)
     (source / "train/items.json").write_text(json.dumps([ITEM]))
     landed = land_file(LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw"))
