@@ -52,7 +52,7 @@ def write(
     """
     con.execute(
         "create or replace temp table written as select source.corpus_id, source.split, source.dialogue_key, id, "
-        "len(tools) > 0 as has_tools from read_parquet(?)",
+        "len(tools) > 0 as has_tools from read_parquet(?, hive_partitioning = false)",
         [[str(folder / path) for path in paths]],
     )
     ((has_tools,),) = con.execute("select coalesce(bool_or(has_tools), false) from written").fetchall()

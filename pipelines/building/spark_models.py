@@ -53,8 +53,9 @@ def load(
     They are the same models with the same hooks; they select the rows of the files.
     """
     nodes = [node for node in manifest.nodes.values() if node.unique_id in names and node.schema in PUBLISHED_SCHEMAS]
+    tables = files.plain_path(paths.spark_tables)  # a name such as `text=x` above it would be read as a column
     for node in nodes:
-        folder = paths.spark_tables / node.schema / node.name
+        folder = tables / node.schema / node.name
         has_rows = any(folder.rglob("*.parquet"))
         node.config["made_of"] = f"{folder}/**/*.parquet" if has_rows else NO_FILE
     select = " ".join(node.name for node in nodes)

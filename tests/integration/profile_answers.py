@@ -102,7 +102,12 @@ def length_distribution(releases: Path) -> list[Row]:
         (row, "turns_of_dialogue", None, row["turn_count"]) for row in dialogues.values()
     ]
     services = Counter(row["dialogue_key"] for row in tables["dim_dialogue_services"])
-    measured += [(dialogues[key], "services_of_dialogue", None, count) for key, count in services.items()]
+    having = {dialogues[key]["corpus_id"] for key in services}
+    measured += [
+        (row, "services_of_dialogue", None, services[key])
+        for key, row in dialogues.items()
+        if row["corpus_id"] in having
+    ]
     measured += [
         (row, "tokens_of_utterance", row["role"], len(row["utterance"].split()))
         for row in tables["fct_turns"]

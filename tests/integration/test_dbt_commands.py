@@ -38,18 +38,24 @@ def copy_project(clone: Path, sample_folder: Path) -> Path:
     return clone / "dbt_project"
 
 
-def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the command `dbt` in the folder of a project."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DIALOGUE_", "DBT_"))}
     program = Path(sys.executable).with_name("dbt")
-    return subprocess.run([program, *command], cwd=project, env=kept, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [program, *command], cwd=project, env=kept | variables, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
 def built(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a project that `dbt build` has built, but for the unit tests: test_dbt_unit_tests.py runs them."""
-    project = copy_project(tmp_path_factory.mktemp("clone"), sample_folder)
-    ran = run(project, "build", "--exclude-resource-type", "unit_test")
+    """Return a project that `dbt build` has built, but for the unit tests: test_dbt_unit_tests.py runs them.
+
+    DuckDB can read `record_index=` in the path of a warehouse as the value of this column in each row.
+    """
+    project = copy_project(tmp_path_factory.mktemp("record_index="), sample_folder)
+    warehouse = str(project.parent / "warehouse")
+    ran = run(project, "build", "--exclude-resource-type", "unit_test", DIALOGUE_WAREHOUSE=warehouse)
     assert ran.returncode == 0, ran.stdout
     assert " WARN=0 ERROR=0 SKIP=0 " in ran.stdout
     return project

@@ -319,7 +319,7 @@ def test_whole_build_gives_the_same_warehouse(request: pytest.FixtureRequest, sm
     """Each commit has one of two builds, because Spark plans the models for minutes; `DIALOGUE_SEED` selects one.
 
     An odd seed builds the hand-written releases on two machines, an even one the defective releases on a server that
-    is already running.
+    is already running. DuckDB can read `corpus_id=x` in a path as the value of this column in each row.
     """
     name, master, settings = (
         ("awkward", TWO_MACHINES, {"DIALOGUE_SPARK_CONF": small})
@@ -327,7 +327,7 @@ def test_whole_build_gives_the_same_warehouse(request: pytest.FixtureRequest, sm
         else ("defective", request.getfixturevalue("server"), {})
     )
     releases, expected = (request.getfixturevalue(f"{name}_{part}") for part in ("releases", "folder"))
-    folder = built(tmp_path / "w", master, "--source", releases, **settings)
+    folder = built(tmp_path / "corpus_id=x" / "w", master, "--source", releases, **settings)
     assert differences(expected, folder) == {}
     assert declared(expected) == declared(folder)
     status = run_command("status", "--warehouse", folder)

@@ -12,11 +12,13 @@ utterances as (
 
 dialogue_services as (
     select
-        corpus_id,
-        split,
-        count(*) as services
-    from {{ ref('dim_dialogue_services') }}
-    group by corpus_id, split, dialogue_key
+        dialogues.corpus_id,
+        dialogues.split,
+        count(services.dialogue_key) as services
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join {{ ref('dim_dialogue_services') }} as services on dialogues.dialogue_key = services.dialogue_key
+    where dialogues.corpus_id in (select corpus_id from {{ ref('dim_dialogue_services') }})
+    group by dialogues.corpus_id, dialogues.split, dialogues.dialogue_key
 ),
 
 lengths as (
