@@ -111,17 +111,22 @@ def test_untrue_description_is_noticed(column: Column, wrong: str) -> None:
     assert untrue([column]) == {(*column[:2], wrong)}
 
 
+def read_comment(folder: Path, table: str, column: str) -> str:
+    with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+        ((text,),) = con.execute(
+            "select comment from duckdb_columns() where schema_name || '.' || table_name = ? and column_name = ?",
+            [table, column],
+        ).fetchall()
+    return text
+
+
 @pytest.mark.parametrize("table", ["core.dim_intents", "core.dim_slots"])
 def test_keys_of_definitions_have_a_documented_form(sample_folder: Path, table: str) -> None:
     """Regression: the form of the keys of corpora without services, or with two lists of slots, was another one."""
     (key,) = descriptions.links()[table].key
     with duckdb.connect(str(sample_folder / "dialogues.duckdb"), read_only=True) as con:
-        ((text,),) = con.execute(
-            "select comment from duckdb_columns() where schema_name || '.' || table_name = ? and column_name = ?",
-            [table, key],
-        ).fetchall()
         definitions = read_rows(con, f"from {table}")
-    forms = re.findall(r"`([^`]*<\w+>)`", text)
+    forms = re.findall(r"`([^`]*<\w+>)`", read_comment(sample_folder, table, key))
     other = [
         row[key]
         for row in definitions
@@ -132,3 +137,36 @@ def test_keys_of_definitions_have_a_documented_form(sample_folder: Path, table: 
         )
     ]
     assert other == []
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "text", "condition"),
+    [
+        (
+            "core.dim_dialogues",
+            "split",
+            "NULL if the publisher gives none of these",
+            "coalesce(source_split not in ('train', 'dev', 'validation', 'test'), true)",
+        ),
+        ("core.dim_agents", "source_name", "NULL if there is no such key", "position is null"),
+        ("core.dim_intent_slots", "default_value", "NULL for other slots", "requirement <> 'optional'"),
+        ("core.fct_votes", "gold_position", "NULL if the list does not name it", "not is_selected"),
+        ("analytics.corpus_profile", "tokens_per_utterance", "NULL if there are no utterances", "utterance_count = 0"),
+        (
+            "analytics.guideline_conformance",
+            "extra_acts",
+            "NULL if there are none, and if no acts are prescribed",
+            "extra_count = 0 or prescribed_count = 0",
+        ),
+        ("analytics.flow_profile", "exact_share", "NULL if there are no dialogues", "dialogue_count = 0"),
+        ("quality.violation_rules", "observed_in_files", "NULL if the two numbers were not compared", "not is_guarded"),
+    ],
+)
+def test_null_is_where_the_description_says_and_only_there(
+    sample_folder: Path, awkward_folder: Path, table: str, name: str, text: str, condition: str
+) -> None:
+    assert text in read_comment(sample_folder, table, name)
+    for folder in (sample_folder, awkward_folder):
+        with duckdb.connect(str(folder / "dialogues.duckdb"), read_only=True) as con:
+            other = read_rows(con, f"from {table} where ({name} is null) is distinct from ({condition})")
+        assert other == [], folder

@@ -169,7 +169,7 @@ select
     cast(sizes.utterances as integer) as utterance_count,
     cast(coalesce(vocabularies.tokens, 0) as bigint) as token_count,
     sizes.turns / cast(sizes.dialogues as double) as turns_per_dialogue,
-    vocabularies.tokens / cast(nullif(sizes.utterances, 0) as double) as tokens_per_utterance,
+    coalesce(vocabularies.tokens, 0) / cast(nullif(sizes.utterances, 0) as double) as tokens_per_utterance,
 
     cast(coalesce(vocabularies.words, 0) as integer) as vocabulary_count,
     cast(coalesce(vocabularies.words_said_once, 0) as integer) as said_once_count,
