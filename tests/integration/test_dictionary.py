@@ -142,12 +142,6 @@ def test_keys_of_definitions_have_a_documented_form(sample_folder: Path, table: 
 @pytest.mark.parametrize(
     ("table", "name", "text", "condition"),
     [
-        (
-            "core.dim_dialogues",
-            "split",
-            "NULL if the publisher gives none of these",
-            "coalesce(source_split not in ('train', 'dev', 'validation', 'test'), true)",
-        ),
         ("core.dim_agents", "source_name", "NULL if there is no such key", "position is null"),
         ("core.dim_intent_slots", "default_value", "NULL for other slots", "requirement <> 'optional'"),
         ("core.fct_votes", "gold_position", "NULL if the list does not name it", "not is_selected"),
