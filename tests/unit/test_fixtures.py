@@ -13,6 +13,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from tests import fixtures
 from tests.fixtures import shapes
+from tests.fixtures.twins import Files
 from tests.integration import recount
 
 SHARED_TESTS = ("contract", "unit/test_architecture.py", "unit/test_fixtures.py", "fixtures/shapes.py", "conftest.py")
@@ -68,6 +69,18 @@ def test_recount_counts_the_records_of_every_kind_of_file(
     rows = recount.recount_shared({"tram": SimpleNamespace(**names | declared)}, tmp_path)
     [(_, _, _, found, _, _, count)] = rows["dim_source_files"]
     assert (found, count) == (members, record_count)
+
+
+@pytest.mark.parametrize("path", ["ratings.csv", "ratings.tsv", "ratings.tsv.gz"])
+def test_edit_of_a_table_keeps_its_separator(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    separator = "," if path.endswith(".csv") else "\t"
+    pack, unpack = (gzip.compress, gzip.decompress) if path.endswith(".gz") else (bytes, bytes)
+    (tmp_path / path).write_bytes(pack(f"id{separator}stars\na{separator}1\nb{separator}2\n".encode()))
+    monkeypatch.setattr(Files, "_has_header", lambda *_: True)
+    files = Files(tmp_path)
+    files[path][0]["stars"] = "5"
+    files.write()
+    assert unpack((tmp_path / path).read_bytes()).decode() == f"id{separator}stars\na{separator}5\nb{separator}2\n"
 
 
 def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
