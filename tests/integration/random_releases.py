@@ -29,6 +29,7 @@ from dialogue_warehouse.corpora.column_types import type_of
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.corpora.scores import PredictionForm
 from dialogue_warehouse.releases import records
+from dialogue_warehouse.releases.csv_tables import separator_of
 from dialogue_warehouse.releases.unpacking import unpack
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
@@ -415,7 +416,7 @@ def _table(drawn: list[Drawn]) -> bytes:
     """Return a CSV file of the records; a record that no line can hold is written as one value."""
     header = [each.encode_name for each in msgspec.structs.fields(drawn[0].entity.record)]
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream)
+    writer = csv.writer(stream, delimiter=separator_of(drawn[0].path))
     writer.writerow(header)
     for value in (json.loads(record.text) for record in drawn):
         cells = [value.get(name) for name in header] if isinstance(value, dict) else [None]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
 import json
 import re
 import unicodedata
@@ -56,6 +57,7 @@ class Part(Protocol):
 
     DATA_FILES: str
     ONE_RECORD: set[str]
+    OF_SPLITS: set[str]
     WITH_HEADER: set[str]
 
     def count(self, folder: Path, rows: Rows) -> None:
@@ -98,13 +100,10 @@ def recount_shared(parts: Mapping[str, Part], corpora: Path) -> Rows:
         for path in data_files(corpora / corpus_id, part.DATA_FILES):
             data = (corpora / corpus_id / path).read_bytes()
             members, record_count = None, 1
-            if path.endswith(".csv"):
-                with (corpora / corpus_id / path).open(newline="", encoding="utf-8") as stream:
-                    record_count = sum(1 for _ in csv.reader(stream)) - (path in part.WITH_HEADER)
-            elif path not in part.ONE_RECORD:
+            if path not in part.ONE_RECORD:
                 content = load(corpora / corpus_id / path)
-                record_count = len(content)
-                if path.endswith(".gz"):
+                record_count = len(content) - (path in part.WITH_HEADER)
+                if path in part.OF_SPLITS:
                     members, record_count = tuple(content), sum(map(len, content.values()))
             sha256 = hashlib.sha256(data).hexdigest()
             rows["dim_source_files"].append(
@@ -140,9 +139,15 @@ def data_files(folder: Path, pattern: str) -> list[str]:
 
 
 def load(path: Path) -> Any:
-    """Return the JSON of a file, zipped or not; of JSON Lines the list of the lines."""
+    """Return the content of a file, zipped or not: its JSON; of JSON Lines the list of the lines; of CSV the rows."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [json.loads(line) for line in data.split(b"\n") if line] if path.suffix == ".jsonl" else json.loads(data)
+    match path.name.removesuffix(".gz").rpartition(".")[2]:
+        case "jsonl":
+            return [json.loads(line) for line in data.split(b"\n") if line]
+        case "csv" | "tsv" as kind:
+            return list(csv.reader(io.StringIO(data.decode(), newline=""), delimiter="\t" if kind == "tsv" else ","))
+        case _:
+            return json.loads(data)
 
 
 def segment(text: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dialogue_warehouse.corpora import registry
 from tests import fixtures
 from tests.fixtures import shapes
+from tests.fixtures.twins import Files
+from tests.integration import recount
 
 SHARED_TESTS = ("contract", "unit/test_architecture.py", "unit/test_fixtures.py", "fixtures/shapes.py", "conftest.py")
 """Tests of all corpora, which therefore know none."""
@@ -29,6 +33,54 @@ def test_missing_piece_is_named(piece: str, tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / corpus_id / piece
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert fixtures.problems(corpus_id) == [f"tests/fixtures/{corpus_id}/{piece} is missing"]
+
+
+def test_compressed_file_of_a_hand_written_release_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_id = registry.corpus_ids()[0]
+    shutil.copytree(fixtures.folder_of(corpus_id), tmp_path / corpus_id)
+    monkeypatch.setattr(fixtures, "FOLDER", tmp_path)
+    (tmp_path / corpus_id / "release" / "more").mkdir()
+    (tmp_path / corpus_id / "release" / "more" / "a.json.gz").write_bytes(gzip.compress(b"[]"))
+    assert fixtures.problems(corpus_id) == [
+        f"tests/fixtures/{corpus_id}/release/more/a.json.gz is compressed: unpack it, "
+        "tests compress it where source.toml has this name"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "declared", "members", "record_count"),
+    [
+        ("a.jsonl.gz", '{"a": "\u2028"}\n{}\n', {}, None, 2),
+        ("a.json.gz", "[1, 2, 3]", {}, None, 3),
+        ("a.json", '{"train": [1], "dev": [2, 3]}', {}, None, 2),
+        ("a.json", '{"train": [1], "dev": [2, 3]}', {"OF_SPLITS": {"a.json"}}, ("train", "dev"), 3),
+        ("a.json.gz", "[1, 2, 3]", {"ONE_RECORD": {"a.json.gz"}}, None, 1),
+        ("a.tsv", 'id\ttext\n1\t"a\nb"\n', {"WITH_HEADER": {"a.tsv"}}, None, 1),
+        ("a.csv.gz", "1,2\n3,4\n", {}, None, 2),
+    ],
+)
+def test_recount_counts_the_records_of_every_kind_of_file(
+    tmp_path: Path, path: str, text: str, declared: dict[str, set[str]], members: tuple | None, record_count: int
+) -> None:
+    (tmp_path / "tram").mkdir()
+    data = text.encode()
+    (tmp_path / "tram" / path).write_bytes(gzip.compress(data) if path.endswith(".gz") else data)
+    names = {"ONE_RECORD": set(), "OF_SPLITS": set(), "WITH_HEADER": set(), "DATA_FILES": ".*"}
+    rows = recount.recount_shared({"tram": SimpleNamespace(**names | declared)}, tmp_path)
+    [(_, _, _, found, _, _, count)] = rows["dim_source_files"]
+    assert (found, count) == (members, record_count)
+
+
+@pytest.mark.parametrize("path", ["ratings.csv", "ratings.tsv", "ratings.tsv.gz"])
+def test_edit_of_a_table_keeps_its_separator(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    separator = "," if path.endswith(".csv") else "\t"
+    pack, unpack = (gzip.compress, gzip.decompress) if path.endswith(".gz") else (bytes, bytes)
+    (tmp_path / path).write_bytes(pack(f"id{separator}stars\na{separator}1\nb{separator}2\n".encode()))
+    monkeypatch.setattr(Files, "_has_header", lambda *_: True)
+    files = Files(tmp_path)
+    files[path][0]["stars"] = "5"
+    files.write()
+    assert unpack((tmp_path / path).read_bytes()).decode() == f"id{separator}stars\na{separator}5\nb{separator}2\n"
 
 
 def test_missing_name_of_a_piece_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

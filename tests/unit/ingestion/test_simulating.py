@@ -18,6 +18,7 @@ import pytest
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Container, Entity, SourceFile
 from dialogue_warehouse.errors import CheckError, InputError
+from dialogue_warehouse.releases.csv_tables import separator_of
 from dialogue_warehouse.releases.source_tree import MARKER
 from dialogue_warehouse.releases.unpacking import sha256_of
 from pipelines.ingestion import simulating
@@ -37,7 +38,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def decode(entity: Entity, data: bytes) -> int:
+def decode(entity: Entity, data: bytes, name: str) -> int:
     """Decode a file strictly, and return the number of its records."""
     if entity.container is Container.LINES:
         lines = data.decode().splitlines()
@@ -45,7 +46,8 @@ def decode(entity: Entity, data: bytes) -> int:
         return len(lines)
     record = entity.record
     if entity.container is Container.TABLE:
-        return len(msgspec.convert(list(csv.DictReader(io.StringIO(data.decode(), newline=""))), list[record]))
+        lines = csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter=separator_of(name))
+        return len(msgspec.convert(list(lines), list[record]))
     if entity.container is Container.JSON_LINES:
         return len([msgspec.json.decode(line, type=record) for line in data.splitlines()])
     types = {
@@ -69,7 +71,7 @@ def test_every_generated_file_decodes_with_the_strict_schema_and_has_records(gen
             continue
         entity = corpus.entity_of(name)
         assert entity is not None, name
-        assert decode(entity, contents(path)) > 0, name
+        assert decode(entity, contents(path), name) > 0, name
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)
