@@ -295,6 +295,7 @@ COUNTS = """
         (select count(distinct dialogue_key) from written) as exported_dialogues,
         (select count(*) from written) as examples,
         (select coalesce(sum(message_count), 0) from written) as messages,
+        (select count(*) from batch anti join examples using (dialogue_key)) as dialogues_without_message,
         (select count(*) from examples where not has_answer) as examples_without_answer,
         (select count(*) from examples where has_answer and not {fits}) as examples_too_long,
         count(*) filter (where what_happens = 'before_user') as said_before_user,

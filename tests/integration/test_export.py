@@ -272,16 +272,31 @@ def test_longer_examples_are_left_out_and_counted(sample_folder: Path, tmp_path:
     assert max(lengths) <= 3002  # two characters for the text of an absent list
 
 
-@pytest.mark.parametrize("longest", [10**9, 2000, 5])
-def test_progress_says_how_many_examples_are_left_out_and_why(
-    sample_folder: Path, tmp_path: Path, longest: int
-) -> None:
-    command = ("export", "--form", "chat", "--to", tmp_path / "printed", "--warehouse", sample_folder)
+REASONS = {
+    r"dialogues? without a message of user or assistant": "dialogues_without_message",
+    r"without an answer\b": "examples_without_answer",
+    "longer ones?": "examples_too_long",
+}
+"""Maps how the progress calls what is left out, as a pattern, to the name of its number."""
+
+
+@pytest.mark.parametrize(("kind", "longest"), [("sample", 10**9), ("sample", 2000), ("sample", 5), ("awkward", 10**9)])
+def test_progress_says_how_many_examples_are_left_out_and_why(request, tmp_path: Path, kind: str, longest: int) -> None:
+    folder = request.getfixturevalue(f"{kind}_folder")
+    command = ("export", "--form", "chat", "--to", tmp_path / "printed", "--warehouse", folder)
     printed = run_command(*command, "--max-characters", longest).stderr
-    written = write(sample_folder, tmp_path / "counted", Selection(), ChatOptions(max_characters=longest))
-    for reason, count in ((r"without an answer\b", "examples_without_answer"), ("longer ones?", "examples_too_long")):
+    written = write(folder, tmp_path / "counted", Selection(), ChatOptions(max_characters=longest))
+    for reason, count in REASONS.items():
         found = [int(number.replace(",", "")) for number in re.findall(rf"([\d,]+) {reason}.* left out", printed)]
         assert sorted(found) == sorted(one.counts[count] for one in written if one.counts[count]), reason
+    keys = [
+        {example["source"]["dialogue_key"] for example in of_file}
+        for of_file in exported.read(tmp_path / "counted").values()
+    ]
+    left = sum(one.counts["dialogues"] for one in written) - sum(map(len, keys))
+    without_message = sum(one.counts["dialogues_without_message"] for one in written)
+    assert without_message <= left
+    assert without_message or kind == "sample"
 
 
 def test_selection_limits_the_export(sample_folder: Path, tmp_path: Path) -> None:
