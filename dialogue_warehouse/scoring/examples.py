@@ -11,7 +11,7 @@ from dialogue_warehouse.lineage.restoring import open_published_core
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.scoring.measuring import Measuring
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage import builds, ownership
+from dialogue_warehouse.storage import ownership
 
 DIALOGUES = 2
 """Number of dialogues in an example; more if the metrics count none of them."""
@@ -27,20 +27,17 @@ def write_examples(
     """
     ownership.refuse_owned(folder)
     scoring = load_scoring(corpus_id)
-    builds.published_build(paths)  # raises the error before the folder is made
-    folder.mkdir(parents=True, exist_ok=True)
     names = {form.name: f"{corpus_id}_{form.name}{form.suffix}" for form in scoring.forms}
-    with (
-        open_published_core(paths, settings) as (_, con),
-        tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch,
-    ):
+    with open_published_core(paths, settings) as (_, con):
         measuring = Measuring(con, scoring, split)
-        _read_gold_that_counts(measuring)
-        for form in scoring.forms:
-            records = measuring.examples(form.name)
-            between, around = ("\n", ("", "\n")) if form.suffix == ".jsonl" else (",\n", ("[\n", "\n]\n"))
-            (Path(scratch) / names[form.name]).write_text(between.join(records).join(around), encoding="utf-8")
-        files.move_all(Path(scratch), folder, list(names.values()), force, "written")
+        _read_gold_that_counts(measuring)  # raises the error before the folder is made
+        files.make_folder(folder)
+        with tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch:
+            for form in scoring.forms:
+                records = measuring.examples(form.name)
+                between, around = ("\n", ("", "\n")) if form.suffix == ".jsonl" else (",\n", ("[\n", "\n]\n"))
+                (Path(scratch) / names[form.name]).write_text(between.join(records).join(around), encoding="utf-8")
+            files.move_all(Path(scratch), folder, list(names.values()), force, "written")
     return [folder / name for name in names.values()]
 
 

@@ -310,6 +310,12 @@ def test_metrics_count_something_in_each_example(
             assert scores.con.execute("select 1 from scores.units where is_scored limit 1").fetchall()
 
 
+def test_folder_of_an_example_that_fails_is_not_made(sample_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no dialogue of the split none"):
+        write_examples(WarehousePaths(sample_folder), Settings(), "sgd", "none", tmp_path / "example")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_are_kept_once_and_queried_with_the_warehouse(
     sample_folder: Path, predictions: Written, tmp_path: Path
 ) -> None:
