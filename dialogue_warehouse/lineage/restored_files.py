@@ -11,6 +11,7 @@ import gzip
 import heapq
 import itertools
 import json
+import math
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -224,6 +225,11 @@ def _what_changes(
             (empty if index is None else added).append(Record(index or 0, _key_of(entity, pointer), pointer, text))
     for pointer, value in file.extras:
         changes.setdefault(_record_pointer(entity, pointer), []).append((pointer, value))
+    repeated: dict[str, int] = {}
+    for index, pointer, _ in file.quarantine:
+        repeated[pointer] = min(index, repeated.get(pointer, index))
+    # A key that is repeated is refused, so the empty member of that key is before it.
+    empty.sort(key=lambda record: repeated.get(record.pointer, math.inf))
     return added, empty, absent, changes
 
 

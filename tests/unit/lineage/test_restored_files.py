@@ -92,6 +92,22 @@ def test_records_that_are_empty_have_their_places(entity: Entity, keys: str) -> 
     ]
 
 
+def test_empty_member_is_before_a_refused_one_of_its_key() -> None:
+    """Regression: with another empty member, whose key is earlier in the alphabet, it came after the refused one."""
+    file = SourceFile("toy/x.json", "x.json", None, 1, "", quarantine=[(3, "/true", b"[1]")])
+    file.exceptions.extend((f"/{key}", "empty_list") for key in ("true", "cost"))
+    found = put_back(
+        ENTRIES, file, iter([Record(index, key, f"/{key}", b"[2]") for index, key in ((0, "a"), (2, "b"))])
+    )
+    assert [(record.key, record.text) for record in found] == [
+        ("a", b"[2]"),
+        ("true", b"[]"),
+        ("b", b"[2]"),
+        ("true", b"[1]"),
+        ("cost", b"[]"),
+    ]
+
+
 def test_rejected_record_with_an_equal_key_is_unchanged() -> None:
     """Content of the first of two equal keys is not searched for in the second, which is in quarantine."""
     file = SourceFile(
