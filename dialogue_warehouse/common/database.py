@@ -19,6 +19,8 @@ NO_PROGRESS_BAR = "set enable_progress_bar = false"
 """DuckDB draws a bar on standard output for a query of two seconds or more, even into the middle of a result."""
 GLOB_CHARACTERS = frozenset("*?[]{}")
 """Characters that DuckDB reads as a pattern in the path of a file."""
+NO_PATH = "hive_partitioning = false"
+"""Option to read no column from the path of a file: below `text=x`, DuckDB replaces the values of the column `text`."""
 
 
 def literal(value: object) -> str:

@@ -15,12 +15,10 @@ from typing import Any
 
 from msgspec import inspect
 
-from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.common.database import NO_PATH, identifier, literal
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
 
-NO_PATH = "hive_partitioning=false"
-"""Reads no column from the path: in a folder such as `text=x` DuckDB replaces the values of the column `text`."""
 OBJECT_SIZE = 16 * 2**20
 """Default limit of DuckDB's reader for one JSON value, in bytes."""
 SCALAR_TYPES: dict[type[inspect.Type], str] = {

@@ -19,7 +19,7 @@ import jinja2
 import yaml
 from markupsafe import Markup, escape
 
-from dialogue_warehouse.common.database import literal
+from dialogue_warehouse.common.database import NO_PATH, literal
 from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import counted
@@ -52,7 +52,7 @@ def write(
     """
     con.execute(
         "create or replace temp table written as select source.corpus_id, source.split, source.dialogue_key, id, "
-        "len(tools) > 0 as has_tools from read_parquet(?, hive_partitioning = false)",
+        f"len(tools) > 0 as has_tools from read_parquet(?, {NO_PATH})",
         [[str(folder / path) for path in paths]],
     )
     ((has_tools,),) = con.execute("select coalesce(bool_or(has_tools), false) from written").fetchall()

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from dialogue_warehouse.common.database import connect, hashed, identifier, literal, one_line
+from dialogue_warehouse.common.database import NO_PATH, connect, hashed, identifier, literal, one_line
 from dialogue_warehouse.errors import InputError, counted
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
@@ -48,7 +48,7 @@ class Side:
     def relation(self, name: str, table: str) -> str:
         """Return the SQL relation of a table, in the database that is attached as `name`."""
         if table == CLAIM_CHECKS and self.verdicts:
-            return f"read_parquet({literal(f'{self.verdicts}/*.parquet')}, hive_partitioning = false)"
+            return f"read_parquet({literal(f'{self.verdicts}/*.parquet')}, {NO_PATH})"
         return f"{name}.{table}"
 
 

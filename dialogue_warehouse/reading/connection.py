@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from dialogue_warehouse.common.database import QueryError, connect, identifier, literal, one_line
+from dialogue_warehouse.common.database import NO_PATH, QueryError, connect, identifier, literal, one_line
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
@@ -159,7 +159,7 @@ def _add_raw(con: Connection, build_id: str, raw_names: dict[str, list[tuple[str
     for table, named in raw_names.items():
         try:
             files = ", ".join(literal(name) for name, _ in named)
-            read = f"read_parquet([{files}], hive_partitioning = false)"
+            read = f"read_parquet([{files}], {NO_PATH})"
             con.execute(f"create view raw.main.{identifier(table)} as select * from {read}")
             columns = [name for name, *_ in con.execute(f"describe raw.main.{identifier(table)}").fetchall()]
             for comment in descriptions.comments_on(table, columns):

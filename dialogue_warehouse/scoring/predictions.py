@@ -22,10 +22,10 @@ import msgspec
 from msgspec import inspect
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.database import identifier, literal
+from dialogue_warehouse.common.database import NO_PATH, identifier, literal
 from dialogue_warehouse.common.json_values import split_path
 from dialogue_warehouse.common.text import is_unicode
-from dialogue_warehouse.corpora.column_types import NO_PATH, OBJECT_SIZE, duckdb_type, longest_line, type_of
+from dialogue_warehouse.corpora.column_types import OBJECT_SIZE, duckdb_type, longest_line, type_of
 from dialogue_warehouse.corpora.scores import PredictionForm, Row, Scoring
 from dialogue_warehouse.errors import InputError
 

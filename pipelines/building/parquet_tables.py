@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from dialogue_warehouse.common import files
-from dialogue_warehouse.common.database import connect, identifier, literal
+from dialogue_warehouse.common.database import NO_PATH, connect, identifier, literal
 from dialogue_warehouse.errors import BuildError
 from dialogue_warehouse.paths import tables_beside
 from dialogue_warehouse.reading import descriptions
@@ -239,4 +239,4 @@ def attached(built: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
 
 def _as_it_is(file: Path) -> str:
     """Return a file as SQL reads it, without the columns that the names of its folders give."""
-    return f"read_parquet({literal(file)}, hive_partitioning = false)"
+    return f"read_parquet({literal(file)}, {NO_PATH})"
