@@ -264,10 +264,22 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder where there is none. Raises InputError if it, or one above it, is a file or a broken link."""
+@contextlib.contextmanager
+def folder_made(folder: Path) -> Generator[None]:
+    """Make a folder where there is none. If the context fails, remove each folder that was made and is still empty.
+
+    Raises InputError if the folder, or one above it, is a file or a broken link.
+    """
     refuse_in_the_way([folder])
-    folder.mkdir(parents=True, exist_ok=True)
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # it has files by now
+            for made in missing:
+                made.rmdir()
+        raise
 
 
 def refuse_in_the_way(folders: Iterable[Path]) -> None:

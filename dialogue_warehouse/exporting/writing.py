@@ -118,7 +118,7 @@ def export_published(
     with contextlib.ExitStack() as opened:
         dialogues, con = opened.enter_context(_selected(paths, settings, selection))
         _refuse_nothing(form, {dialogue.corpus_id for dialogue in dialogues})
-        files.make_folder(folder)
+        opened.enter_context(files.folder_made(folder))
         scratch = opened.enter_context(_scratch_in(folder))
         ledger: dict[str, Any] = {"form": form.name, "options": asdict(options), "corpora": {}}
         for corpus_id, of_corpus in groupby(dialogues, key=lambda one: one.corpus_id):

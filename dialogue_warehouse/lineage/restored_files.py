@@ -61,9 +61,8 @@ def restore_to(folder: Path, restored_files: Iterable[RestoredFile], force: bool
 
     Raises InputError, with nothing moved, if an existing file has other bytes, unless `force` is set.
     """
-    files.make_folder(folder)
     written = []
-    with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
+    with files.folder_made(folder), tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as scratch:
         for restored in restored_files:
             path = restored.file.path
             if not (folder / path).resolve().is_relative_to(folder.resolve()):

@@ -31,8 +31,7 @@ def write_examples(
     with open_published_core(paths, settings) as (_, con):
         measuring = Measuring(con, scoring, split)
         _read_gold_that_counts(measuring)  # raises the error before the folder is made
-        files.make_folder(folder)
-        with tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch:
+        with files.folder_made(folder), tempfile.TemporaryDirectory(prefix=".example-", dir=folder) as scratch:
             for form in scoring.forms:
                 records = measuring.examples(form.name)
                 between, around = ("\n", ("", "\n")) if form.suffix == ".jsonl" else (",\n", ("[\n", "\n]\n"))

@@ -350,3 +350,20 @@ def test_read_only_file_is_read_by_no_one_else(tmp_path: Path, mode: int, kept: 
     file.chmod(mode)
     files.make_read_only(file)
     assert file.stat().st_mode & 0o777 == kept
+
+
+def test_folder_that_was_made_for_a_failed_command_is_removed_with_those_above_it(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    for folder in (there, there / "new", there / "new/below"):
+        with pytest.raises(ZeroDivisionError), files.folder_made(folder):
+            assert folder.is_dir()
+            1 / 0  # noqa: B018
+        assert list(tmp_path.rglob("*")) == [there]
+
+
+def test_folder_that_has_a_file_by_now_is_not_removed(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), files.folder_made(tmp_path / "new/below"):
+        (tmp_path / "new/file").touch()
+        1 / 0  # noqa: B018
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "file"]
