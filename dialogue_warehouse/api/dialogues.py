@@ -101,7 +101,7 @@ class Dialogue(dialogue_parts.Dialogue):
         Raises
         ------
         InputError
-            If an option is unknown, the warehouse is closed, or another build is open than the one of the dialogue.
+            If an option is unknown, the warehouse is closed, or its build is not both open and published.
         """
         return next(iter(self.examples(**options)), {"messages": []})["messages"]
 
@@ -168,7 +168,7 @@ class Dialogues:
     `len(…)` and `.keys` read nothing. `…[0]` reads one dialogue, and `…[:100]` selects the first hundred.
 
     Each iteration reads the dialogues again, in batches: they are never all in memory. All iterations read the build
-    that was open when they were selected; `examples` can be read until another one is opened.
+    that was open when they were selected; `examples` can be read until another one is published.
     """
 
     def __init__(self, con: Connection, selected: Sequence[Selected], examples: Examples, explained: Explained) -> None:
@@ -194,7 +194,7 @@ class Dialogues:
         Raises
         ------
         InputError
-            If an option is unknown, the warehouse is closed, or another build is open than the one of the dialogues.
+            If an option is unknown, the warehouse is closed, or their build is not both open and published.
         """
         return self._read(self._selected, options)
 

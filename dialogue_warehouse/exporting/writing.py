@@ -210,10 +210,8 @@ def _scratch_in(folder: Path) -> Generator[Path]:
 def _left_out(counts: Counter[str]) -> str:
     """Say how many examples are left out, and why; "" if there are none."""
     whys = []
-    if counts["dialogues_without_message"]:  # as all of a corpus whose speakers are peers
-        whys.append(
-            f"{counted(counts['dialogues_without_message'], 'dialogue')} without a message of user or assistant"
-        )
+    if counts["dialogues_without_message"]:  # as a question for which no agent was selected
+        whys.append(f"{counted(counts['dialogues_without_message'], 'dialogue')} without a message for this form")
     if counts["examples_without_answer"]:
         whys.append(f"{counts['examples_without_answer']:,} without an answer")
     if counts["examples_too_long"]:

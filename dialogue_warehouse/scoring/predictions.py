@@ -117,7 +117,7 @@ def _files(scoring: Scoring, path: Path) -> tuple[PredictionForm, list[Path], tu
         there = [
             file
             for file in sorted(path.iterdir())
-            if not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name
+            if not file.name.startswith(".") and WRITTEN_BY_THE_SCRIPT not in file.name and not file.is_dir()
         ]
         found = [file for file in there if file.suffix in suffixes]
         others = (file.name for file in there if file.suffix not in suffixes)

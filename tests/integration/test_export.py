@@ -273,7 +273,7 @@ def test_longer_examples_are_left_out_and_counted(sample_folder: Path, tmp_path:
 
 
 REASONS = {
-    r"dialogues? without a message of user or assistant": "dialogues_without_message",
+    r"dialogues? without a message for this form": "dialogues_without_message",
     r"without an answer\b": "examples_without_answer",
     "longer ones?": "examples_too_long",
 }

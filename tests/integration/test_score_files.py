@@ -27,6 +27,8 @@ def test_other_files_of_a_folder_that_look_like_predictions_are_noticed(
     (folder / path.name).write_bytes(path.read_bytes())
     for name in ("README.md", "notes.txt", ".hidden.jsonl.gz", "my_dialogues_and_metrics.json"):
         (folder / name).write_text("{}", encoding="utf-8")
+    for name in ("0.jsonl.gz", f"old{path.suffix}"):
+        (folder / name).mkdir()
     with golden.scored(sample_folder, corpus_id, folder, **golden.options_of(corpus_id)) as scores:
         before = scores.notices
     for name in ("b.JSONL", "a.jsonl.gz", "c.ndjson"):

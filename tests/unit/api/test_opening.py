@@ -271,6 +271,8 @@ def test_dialogues_of_an_earlier_build_have_no_examples_of_another(paths):
         examples = examples_in(warehouse)
         assert examples() == []
         make_build(paths, LATER)
+        with pytest.raises(dw.InputError, match=r"has been published since; refresh\(\) opens it$"):
+            examples()
         assert warehouse.refresh()
         with pytest.raises(dw.InputError, match=OF_ANOTHER_BUILD):
             examples()
