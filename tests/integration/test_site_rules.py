@@ -35,3 +35,19 @@ def test_links_of_a_rule_lead_to_all_dialogues_of_its_cases(client: TestClient, 
         links = Page(opened(client, f"/violations.html?rule={rule}")).links
         lists = [link for link in links if link.startswith("dialogues?") and not link.startswith("dialogues?key=")]
         assert sum(total_on(opened(client, f"/{link}")) for link in lists) == count, rule
+
+
+def test_rule_whose_cases_are_in_no_dialogue_links_no_list_of_dialogues(
+    client: TestClient, sample_warehouse: Path
+) -> None:
+    """Regression: the link led to an empty list."""
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        found = rows(
+            con, "select rule_id, corpus_id, count(dialogue_key) = 0 from quality.violations group by all order by all"
+        )
+    assert {is_empty for *_, is_empty in found} == {True, False}
+    for rule, corpus, is_empty in found:
+        links = Page(opened(client, f"/violations.html?rule={rule}&corpus={corpus}")).links
+        lists = [link for link in links if link.startswith(("dialogues?defect=", "dialogues?by_design="))]
+        assert bool(lists) is not is_empty, (rule, corpus)
+        assert all(total_on(opened(client, f"/{link}")) for link in lists), (rule, corpus)
