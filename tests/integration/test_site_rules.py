@@ -1,4 +1,4 @@
-"""The page of a rule: the dialogues of its cases."""
+"""The links of the overview and of the page of a rule: none leads to an empty list."""
 
 from __future__ import annotations
 
@@ -51,3 +51,10 @@ def test_rule_whose_cases_are_in_no_dialogue_links_no_list_of_dialogues(
         lists = [link for link in links if link.startswith(("dialogues?defect=", "dialogues?by_design="))]
         assert bool(lists) is not is_empty, (rule, corpus)
         assert all(total_on(opened(client, f"/{link}")) for link in lists), (rule, corpus)
+
+
+def test_overview_links_no_empty_list(client: TestClient) -> None:
+    """Regression: a number of 0 was a link, too."""
+    links = {link for link in Page(opened(client, "/")).links if link.startswith(("claims", "violations", "expect"))}
+    assert "violations.html?kind=defect" in links
+    assert [link for link in sorted(links) if "Nothing matches" in opened(client, f"/{link}")] == []
