@@ -149,9 +149,11 @@ def _place(value: float) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return the round numbers of a scale from at most `low` to at least `high`."""
-    if not high > low or math.isinf(high - low):
+    """Return the round numbers of a scale from at most `low` to at least `high`; only these two if they are huge."""
+    if not high > low:
         return [low]
+    if math.isinf((high - low) * TICKS):
+        return [low, high]
     rough = (high - low) / (TICKS - 1)
     if rough < sys.float_info.min:
         return [low]
@@ -159,6 +161,12 @@ def _ticks(low: float, high: float) -> list[float]:
     step = next(size * one for one in (1, 2, 5, 10) if size * one >= rough)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [index * step for index in range(first, last + 1)]
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Return how far a value lies from `low` to `high`, whose difference may be too large for a number."""
+    part = 0.5 if math.isinf(high - low) else 1
+    return (value * part - low * part) / (high * part - low * part)
 
 
 def _anchor(index: int, total: int) -> str:
@@ -180,8 +188,8 @@ def _plot(across: str, up: str, pairs: list[tuple[str | None, float]], is_line: 
     def at(x: float, y: float) -> tuple[float, float]:
         width, height = WIDTH - LEFT - RIGHT, HEIGHT - FOOT - TOP
         return (
-            round(LEFT + width * ((x - first) / (last - first) if last > first else 0.5), 1),
-            round(TOP + height * (1 - ((y - low) / (high - low) if high > low else 0)), 1),
+            round(LEFT + width * (_share(x, first, last) if last > first else 0.5), 1),
+            round(TOP + height * (1 - (_share(y, low, high) if high > low else 0)), 1),
         )
 
     if is_number:

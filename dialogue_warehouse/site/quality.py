@@ -184,7 +184,7 @@ def _is_asked(rule: Row, asked: dict[str, str]) -> bool:
         and asked.get("broken") in (None, "yes" if rule["observed"] else "no")
         and asked.get("rule") in (None, rule["rule_id"])
         and _has_words(
-            {name: value for name, value in rule.items() if name not in ("of_corpora", "apart")},
+            {name: value for name, value in rule.items() if name not in ("of_corpora", "apart", "in_dialogues")},
             asked.get("search", ""),
         )
     )

@@ -123,6 +123,39 @@ DEFECTS = """
 """
 """One row per corpus and kind of defect, the most frequent first; `listed_for` is null for a rule of all corpora."""
 
+_RULES = """
+    select
+        *,
+        (
+            select count(violations.dialogue_key)
+            from quality.violations as violations
+            where
+                violations.rule_id = rules.rule_id
+                and (rules.corpus_id is null or violations.corpus_id = rules.corpus_id)
+        ) as in_dialogues
+    from quality.violation_rules as rules
+"""
+_ORDER = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
+_CASES = f"""
+    select unnest(violation)
+    from (
+        select unnest(arg_min(violations, ({", ".join(_ORDER)}), {CASES_SHOWN})) as violation
+        from quality.violations
+        group by rule_id, corpus_id
+    )
+    order by {", ".join(f"violation.{column}" for column in ("rule_id", "corpus_id", *_ORDER))}
+"""
+"""The first cases of each rule in each corpus. Unlike a window, `arg_min` holds only what it returns in memory."""
+_COUNTS = """
+    select
+        rule_id,
+        corpus_id,
+        count(*) as observed,
+        count(dialogue_key) as in_dialogues
+    from quality.violations
+    group by rule_id, corpus_id
+"""
+
 PROFILES = """
     select *
     from analytics.corpus_profile
@@ -145,30 +178,18 @@ def read_rules(con: Connection) -> list[Row]:
 
     `corpora` are those of the rule, or those with a case of a rule of all corpora. `of_corpora` has the number of cases
     and the first cases of a rule of all corpora in each of them, and nothing apart. A corpus with its own entry for
-    such a rule is in neither, but in `apart`: a list of these entries.
+    such a rule is in neither, but in `apart`: a list of these entries. `in_dialogues` counts the cases with a dialogue.
     """
-    rules = read_rows(con, "select * from quality.violation_rules")
-    order = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
-    cases = read_rows(  # unlike a window, `arg_min` holds only the rows that it returns in memory
-        con,
-        f"""
-        select unnest(violation)
-        from (
-            select unnest(arg_min(violations, ({", ".join(order)}), {CASES_SHOWN})) as violation
-            from quality.violations
-            group by rule_id, corpus_id
-        )
-        order by {", ".join(f"violation.{column}" for column in ("rule_id", "corpus_id", *order))}
-        """,
-    )
-    counts = read_rows(con, "select rule_id, corpus_id, count(*) as observed from quality.violations group by all")
+    rules, cases, counts = read_rows(con, _RULES), read_rows(con, _CASES), read_rows(con, _COUNTS)
     listed = {rule["rule_id"] for rule in rules}
     unknown = ("corpus_id", "kind", "title", "description", "upstream_reference", "expected", "cases_read", "why")
     nothing = dict.fromkeys(unknown)
     for rule_id in sorted({row["rule_id"] for row in counts} - listed):
-        observed = sum(row["observed"] for row in counts if row["rule_id"] == rule_id)
-        rules.append(nothing | {"rule_id": rule_id, "observed": observed, "is_guarded": False})
-    entries = [{name: rule[name] for name in ("rule_id", "corpus_id", "kind", "observed")} for rule in rules]
+        of_rule = [row for row in counts if row["rule_id"] == rule_id]
+        sums = {name: sum(row[name] for row in of_rule) for name in ("observed", "in_dialogues")}
+        rules.append(nothing | sums | {"rule_id": rule_id, "is_guarded": False})
+    shared = ("rule_id", "corpus_id", "kind", "observed", "in_dialogues")
+    entries = [{name: rule[name] for name in shared} for rule in rules]
     for rule in rules:
         own = [
             case
@@ -193,6 +214,7 @@ def read_rules(con: Connection) -> list[Row]:
         rule["of_corpora"] = {
             row["corpus_id"]: {
                 "observed": row["observed"],
+                "in_dialogues": row["in_dialogues"],
                 "cases": [case for case in own if case["corpus_id"] == row["corpus_id"]],
                 "apart": [],
             }

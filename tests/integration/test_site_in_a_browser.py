@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
+import re
 import select
 import signal
 import socket
 import urllib.parse
 import urllib.request
+import zlib
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from dialogue_warehouse.common.text import address
-from tests.integration.browsed_site import PATIENCE, Site, served, wait_for
+from tests.integration.browsed_site import COUNTED, PATIENCE, Site, served, wait_for
 from tests.integration.browser import BACKGROUNDS, Browser
 
 SLOW = "select sum(hash(a.range, b.range)) from range(2_000_000) a, range(1_000_000) b"
@@ -100,6 +103,18 @@ def test_print_has_tables_with_their_heads(sample: Site, page: str) -> None:
         )
     finally:
         sample.browser.send("Emulation.setEmulatedMedia", media="")
+
+
+def test_print_has_the_bars_of_a_chart(sample: Site) -> None:
+    """Regression: a browser prints no backgrounds, and the bars are backgrounds."""
+    sample.open(f"{COUNTED}&chart=bars")
+    bar = "getComputedStyle(document.querySelector('.chart .c0')).backgroundColor"
+    color = [f"{int(part) / 255:.4f}".lstrip("0") for part in re.findall(r"\d+", sample.browser.evaluate(bar))]
+    printed = base64.b64decode(sample.browser.send("Page.printToPDF")["data"])
+    parts = [
+        zlib.decompress(part) for part in re.findall(rb"/FlateDecode.*?stream\r?\n(.*?)endstream", printed, re.DOTALL)
+    ]
+    assert any(f"{' '.join(color)} rg".encode() in part for part in parts)
 
 
 @pytest.mark.parametrize(

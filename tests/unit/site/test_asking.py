@@ -76,6 +76,18 @@ def test_smallest_numbers_are_drawn() -> None:
     assert labels([["0", "0"], ["5e-324", "5e-324"]]) == (["0"], ["0"])
 
 
+def test_largest_numbers_are_drawn_apart() -> None:
+    """Regression: the chart was an error of the program, or its points were at no place or at the same one."""
+    for rows in ([["0", "0"], ["1.7e308", "1.7e308"]], [["-1e308", "-1e308"], ["1e308", "1e308"]]):
+        ends = [f"{float(one):g}" for one, _ in rows]
+        assert labels(rows) == (ends, ends)
+        answer = Answer(columns=["x", "y"], is_number=[True, True], rows=rows)
+        drawn = asking.draw(answer, ["x", "y"], {"chart": "lines", "across": "x", "up": "y"})["drawn"]
+        bottom, right = asking.HEIGHT - asking.FOOT, asking.WIDTH - asking.RIGHT
+        places = [(float(x), float(y)) for x, y in re.findall(r'cx="([^"]*)" cy="([^"]*)"', drawn)]
+        assert places == [(asking.LEFT, bottom), (right, asking.TOP)]
+
+
 def test_names_without_enough_space_are_the_first_and_the_last() -> None:
     rows: list[list[str | None]] = [[f"{'long ' * 9}{number}", "1"] for number in range(9)]
     assert labels(rows, is_number=False)[1] == [rows[0][0], rows[-1][0]]

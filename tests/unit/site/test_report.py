@@ -81,6 +81,7 @@ RULE = dict.fromkeys(("rule_id", "corpus_id", "title", "description", "why"), HO
     "files": HOSTILE,
     "expected": 3,
     "observed": 4,
+    "in_dialogues": 1,
     "observed_in_files": 4,
     "is_guarded": True,
     "cases_read": 20,
