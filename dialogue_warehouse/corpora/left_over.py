@@ -59,7 +59,7 @@ def find(corpus_id: str, clone: Path = CLONE) -> list[LeftOver]:
     owners: dict[str, set[str]] = defaultdict(set)
     for other in (*_others(corpus_id, clone), starting.SMALLEST):
         for path in _files(other, clone):
-            for _, text in _texts(path, other):
+            for _, text in texts(path, other):
                 owners[text].add(other)
     alone = {text: next(iter(names)) for text, names in owners.items() if len(names) == 1}
     alone |= {text: starting.SMALLEST for text in owners if starting.SMALLEST in text.lower()}
@@ -87,7 +87,7 @@ def _files(corpus_id: str, clone: Path) -> Iterator[Path]:
                 yield path
 
 
-def _texts(path: Path, corpus_id: str) -> Iterator[tuple[int, str]]:
+def texts(path: Path, corpus_id: str) -> Iterator[tuple[int, str]]:
     """Yield line number and text of each line that has a sentence, or the title of the smallest corpus."""
     for number, line in _lines(path):
         text = re.sub(rf"(?<![A-Za-z0-9]){corpus_id}(?![a-z0-9])", "<corpus>", line)
@@ -115,11 +115,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _in_file(path: Path, corpus_id: str, alone: dict[str, str], clone: Path) -> LeftOver | None:
     """Return the text of the corpus that this file has most of, if it is enough."""
-    texts = list(_texts(path, corpus_id))
-    counts = Counter(alone[text] for _, text in texts if text in alone)
+    found = list(texts(path, corpus_id))
+    counts = Counter(alone[text] for _, text in found if text in alone)
     for other, count in counts.most_common(1):
-        if other == starting.SMALLEST or count >= max(ENOUGH_LINES, ENOUGH_SHARE * len(texts)):
-            line, text = next((line, text) for line, text in texts if alone.get(text) == other)
+        if other == starting.SMALLEST or count >= max(ENOUGH_LINES, ENOUGH_SHARE * len(found)):
+            line, text = next((line, text) for line, text in found if alone.get(text) == other)
             return LeftOver(path.relative_to(clone).as_posix(), line, count, other, text)
     return None
 

@@ -48,6 +48,12 @@ def folder(request: pytest.FixtureRequest, once: Once, sample_folder: Path, only
 
 def export(warehouse: Path, to: Path, name: str) -> None:
     selection, options = EXPORTS[name]
+    with duckdb.connect(str(warehouse / "dialogues.duckdb"), read_only=True) as con:
+        found = {
+            split or "none" for (split,) in con.execute("select distinct split from core.dim_dialogues").fetchall()
+        }
+    if not found & set(selection.splits):  # a corpus may have only one split
+        selection = replace(selection, splits=())
     settings = Settings(warehouse=warehouse)
     writing.export_published(WarehousePaths(warehouse), settings, selection, options, to, Reporter())
 

@@ -1,12 +1,13 @@
-"""The warehouse built from the real files has exactly the rows that an independent recount of these files finds.
+"""The warehouse of the real files, and of the sample, has exactly the rows that an independent recount of them finds.
 
 Every core table is compared row by row, keys included, with rows counted in plain Python (`recount`): no code of the
-project computes both sides. Skipped if the real files are not available.
+project computes both sides. The tests of real files are skipped if these are not available.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,51 @@ def test_table_has_the_rows_of_the_files(recounted, real_warehouse, corpus_id, n
     found = rows_of(real_warehouse, PARTS[corpus_id].QUERIES[name])
     reported = difference(counted(recounted, corpus_id).get(name, []), found)
     assert reported is None, f"{corpus_id} {name}: {reported}"
+
+
+@pytest.fixture(scope="module")
+def sampled(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Return the warehouse built from the embedded sample: a new corpus may have no real files here."""
+    with duckdb.connect(str(sample_warehouse), read_only=True) as con:
+        yield con
+
+
+@pytest.mark.parametrize("corpus_id", PARTS)
+def test_tables_have_the_rows_of_the_sample(sampled, generated_sample, corpus_id):
+    """A wrong role or split, which `restore.sql` does not read, is noticed without real files too."""
+    expected, part = recount.recount(PARTS[corpus_id], generated_sample / corpus_id), PARTS[corpus_id]
+    found = {name: difference(expected.get(name, []), rows_of(sampled, part.QUERIES[name])) for name in part.QUERIES}
+    assert {name: reported for name, reported in found.items() if reported} == {}
+
+
+@pytest.mark.parametrize("corpus_id", PARTS)
+def test_every_table_with_dialogues_of_the_corpus_is_recounted(sampled, corpus_id):
+    tables = sampled.execute(
+        "select table_name from duckdb_columns() where schema_name = 'core' and column_name = 'dialogue_key'"
+    ).fetchall()
+    rows = f"select 1 from core.{{}} where corpus_id = '{corpus_id}' limit 1"
+    filled = {table for (table,) in tables if sampled.execute(rows.format(table)).fetchall()}
+    missing = filled - {name.split()[0] for name in PARTS[corpus_id].QUERIES}
+    assert missing == set(), f"add a query of these tables to QUERIES of tests/fixtures/{corpus_id}/recount.py"
+
+
+@pytest.mark.parametrize("corpus_id", PARTS)
+def test_most_spans_of_the_sample_quote_the_text_between_their_offsets(sampled, corpus_id):
+    """Restored files are equal even if a model passes on offsets that mean something else, such as the last character."""
+    [(spans, wrong)] = sampled.execute(
+        """
+        select
+            count(*),
+            count(*) filter (
+                where slots.value <> substring(turns.utterance, slots.start_char + 1, slots.end_char - slots.start_char)
+            )
+        from core.fct_slots as slots
+        inner join core.fct_turns as turns on slots.turn_key = turns.turn_key
+        where slots.annotation_type = 'span' and slots.corpus_id = ?
+        """,
+        [corpus_id],
+    ).fetchall()
+    assert 2 * wrong <= spans, "start_char counts code points from 0, and end_char is the one after the last character"
 
 
 @pytest.mark.parametrize("name", recount.SHARED)
