@@ -26,7 +26,7 @@ from dialogue_warehouse.errors import (
     is_out_of_memory,
     words_of_full,
 )
-from dialogue_warehouse.settings import silence_telemetry, variable_of
+from dialogue_warehouse.settings import SWITCHES, silence_telemetry, variable_of
 
 COMMANDS = (builds, corpora, exports, queries, releases, scores)
 """The modules that add their commands to `cli` on import."""
@@ -120,7 +120,7 @@ def _status_of_exit(error: SystemExit) -> int:
 
 def _say_defect(error: BaseException) -> int:
     """Print an error that is a bug of the project."""
-    if os.environ.get("DIALOGUE_DEBUG"):
+    if SWITCHES.get(os.environ.get("DIALOGUE_DEBUG", "").strip().lower()):
         raise error
     said = f"{type(error).__name__}: {first_line(error)}"
     return _say(f"internal error: {said} (DIALOGUE_DEBUG=1 shows where)", CHECK_FAILED)

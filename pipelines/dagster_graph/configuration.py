@@ -67,7 +67,7 @@ storage:
 """
 
 
-MEND = "correct the file, or remove it: the next build or start writes a new one"
+MEND = "correct the file, or remove it: the next start writes a new one"
 SHOWN = 200
 """Largest number of characters of Dagster's reason; it goes on with all settings that it knows."""
 LOADED = ("run_coordinator", "run_launcher", "compute_log_manager", "scheduler")

@@ -59,6 +59,11 @@ LIMITED = (
         ("sys.exit()", 0, ""),
         ("sys.exit('what a library says')", 1, "what a library says\n"),
         ("raise KeyError('x')", 1, "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n"),
+        (
+            "import os\nos.environ['DIALOGUE_DEBUG'] = 'off'\nraise KeyError('x')",
+            1,
+            "internal error: KeyError: 'x' (DIALOGUE_DEBUG=1 shows where)\n",
+        ),
         ("raise BrokenPipeError", 0, ""),
         ("try:\n    bytearray(1 << 62)\nexcept MemoryError as error:\n    raise RuntimeError from error", 1, NO_MEMORY),
         ("raise ImportError('x.so: failed to map segment from shared object')", 1, NO_MEMORY),
@@ -81,6 +86,11 @@ LIMITED = (
 def test_status_is_the_result_of_the_command(body: str, status: int, errors: str) -> None:
     ended = run_probe(body)
     assert (ended.returncode, ended.stderr) == (status, errors)
+
+
+def test_internal_error_has_a_traceback_if_requested() -> None:
+    ended = run_probe("import os\nos.environ['DIALOGUE_DEBUG'] = 'on'\nraise KeyError('x')")
+    assert "Traceback" in ended.stderr
 
 
 def test_closed_pipe_is_not_a_failure_but_a_full_disk_is() -> None:

@@ -48,7 +48,7 @@ def test_wrong_configuration_is_an_error_of_one_line_everywhere(paths: Warehouse
     ]
     for one in ended:
         assert one.stderr.startswith(f"error: {paths.dagster_yaml}: "), one.args
-        assert one.stderr.endswith("; correct the file, or remove it: the next build or start writes a new one\n")
+        assert one.stderr.endswith("; correct the file, or remove it: the next start writes a new one\n")
         assert (one.returncode, one.stderr.count("\n")) == (2, 1), one.args
     assert paths.dagster_yaml.read_text() == WRONG[name]
     assert builds.pointed_build(paths) == published

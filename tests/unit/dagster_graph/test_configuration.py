@@ -121,7 +121,7 @@ def test_wrong_configuration_is_refused_in_one_line(paths: WarehousePaths, text:
     with pytest.raises(InputError, match=f"^{re.escape(str(paths.dagster_yaml))}: {WRONG[text]}") as refused:
         configuration.check(paths)
     assert "\n" not in str(refused.value)
-    assert str(refused.value).endswith("; correct the file, or remove it: the next build or start writes a new one")
+    assert str(refused.value).endswith("; correct the file, or remove it: the next start writes a new one")
     assert len(str(refused.value)) < 500
     assert [path.name for path in paths.dagster_home.iterdir()] == ["dagster.yaml"]
 
