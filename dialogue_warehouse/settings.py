@@ -45,6 +45,10 @@ DUCKDB_TABLES, PARQUET_TABLES = TABLES = ("duckdb", "parquet")
 """The formats of the published tables: one DuckDB file, or Parquet files."""
 TEXT_LOG, JSON_LOG = LOG_FORMATS = ("text", "json")
 """The forms of the progress of a command: lines for a reader, or events as JSON."""
+PREFIX = "DIALOGUE_"
+"""The beginning of the name of every variable that is a setting."""
+ALMOST = 0.8
+"""Similarity of two names, from 0 to 1, from which on one is a misspelling of the other."""
 SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 """The values of a switch, in upper or lower case."""
 PER_CORE = 4
@@ -392,7 +396,20 @@ def read_variable(name: str) -> Any:
 
 def variable_of(name: str) -> str:
     """Name the environment variable of a setting."""
-    return f"DIALOGUE_{name.upper()}"
+    return f"{PREFIX}{name.upper()}"
+
+
+def misspelt_variables() -> list[str]:
+    """Return a sentence about each `DIALOGUE_…` variable that is not read, but has almost the name of a setting."""
+    import difflib
+
+    known = [variable_of(name).removeprefix(PREFIX) for name in _readers()]
+    given = sorted(name.removeprefix(PREFIX) for name in os.environ if name.startswith(PREFIX))
+    return [
+        f"{PREFIX}{name} is ignored, because it is not a setting; did you mean {PREFIX}{near[0]}?"
+        for name in given
+        if name not in known and (near := difflib.get_close_matches(name.upper(), known, 1, ALMOST))
+    ]
 
 
 @functools.cache

@@ -17,6 +17,7 @@ from dialogue_warehouse.cli.options import (
     corpora_option,
     form_option,
     log_option,
+    say,
     scores_option,
     warehouse_option,
     warehouse_paths,
@@ -24,7 +25,7 @@ from dialogue_warehouse.cli.options import (
 from dialogue_warehouse.common.text import HOST, PORT, command
 from dialogue_warehouse.errors import InputError, require_extra
 from dialogue_warehouse.paths import WarehousePaths
-from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings
+from dialogue_warehouse.settings import DUCKDB_TABLES, ENGINES, TABLES, Settings, misspelt_variables
 
 if TYPE_CHECKING:
     from dialogue_warehouse.storage.health import Problem
@@ -117,6 +118,8 @@ def status(as_json: bool, alert: bool, **options: Any) -> None:
     settings = Settings.from_environment(**options)
     paths = warehouse_paths(settings)
     late = _send_alert(paths, settings) if alert else ()
+    for misspelt in misspelt_variables():
+        say(f"note: {misspelt}", 0)
     found = read_status(paths, settings)
     found = replace(found, problems=(*found.problems, *late))
     if as_json:

@@ -18,7 +18,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import CheckError, InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.finding import Source
-from dialogue_warehouse.settings import Settings
+from dialogue_warehouse.settings import Settings, misspelt_variables
 from dialogue_warehouse.storage import ownership, publication
 from expectations.client import AuditProcess
 from pipelines.building import checks
@@ -107,6 +107,8 @@ def open_session(
     Raises BusyError if another build is running, and InputError.
     """
     checks.refuse_left_out(settings)
+    for misspelt in misspelt_variables():
+        reporter.notice(misspelt)
     source = Source(settings, paths)
     if is_checked_first:
         checks.check_input(source)

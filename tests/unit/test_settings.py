@@ -11,7 +11,7 @@ import pytest
 
 from dialogue_warehouse.cli.main import main
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.settings import LONGEST_WAIT, MOST, Settings, SettingsError
+from dialogue_warehouse.settings import LONGEST_WAIT, MOST, Settings, SettingsError, misspelt_variables
 
 
 def test_settings_reject_other_forms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,3 +240,13 @@ def test_time_that_cannot_occur_is_rejected_with_its_variable(name: str, cron: s
     ):
         jobs.build_schedules(settings)
     jobs.refuse_impossible_times(Settings())
+
+
+def test_variable_that_is_almost_a_setting_is_named(monkeypatch):
+    for name in ("THREADS", "THREAD", "ALERT_WEBHOK", "warehouse", "CORPORA", "DOCUMENTS", "TOOLS", "DEBUG", "SEED"):
+        monkeypatch.setenv(f"DIALOGUE_{name}", "1")
+    assert misspelt_variables() == [
+        "DIALOGUE_ALERT_WEBHOK is ignored, because it is not a setting; did you mean DIALOGUE_ALERT_WEBHOOK?",
+        "DIALOGUE_THREAD is ignored, because it is not a setting; did you mean DIALOGUE_THREADS?",
+        "DIALOGUE_warehouse is ignored, because it is not a setting; did you mean DIALOGUE_WAREHOUSE?",
+    ]
