@@ -27,7 +27,7 @@ from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.errors import InputError, first_line, in_one_line, said_by_sqlite
 from dialogue_warehouse.paths import WarehousePaths, absolute
-from dialogue_warehouse.settings import folder_named
+from dialogue_warehouse.settings import Settings, SettingsError, folder_named, misspelt_variables, variable_of
 from dialogue_warehouse.storage import ownership
 from pipelines.dagster_graph import configuration
 
@@ -268,6 +268,15 @@ def prepare(paths: WarehousePaths, report: Callable[[str], None] = print) -> Non
         pass
 
 
+def refuse_impossible_times(settings: Settings) -> None:
+    """Raise SettingsError for a time of the settings that Dagster does not accept; its own error names no setting."""
+    for name, cron in {"cron": settings.cron, "fetch_cron": settings.fetch_cron}.items():
+        try:
+            dg.ScheduleDefinition(name=name, job_name=EVERYTHING, cron_schedule=cron)
+        except dg.DagsterInvalidDefinitionError:
+            raise SettingsError(f"{variable_of(name)}: '{cron}' is not a time that can occur") from None
+
+
 def configure(paths: WarehousePaths) -> None:
     """Make the folder a warehouse with a configuration. Raises InputError for one that Dagster cannot use."""
     configuration.refuse_path(paths)
@@ -335,11 +344,14 @@ def _is_kept_away(error: sqlite3.DatabaseError, database: Path) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prepare a warehouse for Dagster: make the folder and its configuration, and repair the history."""
+    """Prepare a warehouse for Dagster: check settings, make folder and configuration, repair the history."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.dagster_graph.instance", description=main.__doc__)
     parser.add_argument("warehouse", help="folder of the warehouse")
     given = parser.parse_args(arguments)
     try:
+        refuse_impossible_times(Settings.from_environment())
+        for misspelt in misspelt_variables():
+            print(f"note: {misspelt}", file=sys.stderr)
         prepare(WarehousePaths(absolute(folder_named(given.warehouse, "warehouse"))))
     except InputError as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)

@@ -11,11 +11,11 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.releases.finding import Source
-from dialogue_warehouse.settings import Settings, SettingsError, variable_of
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.checked import record_check
 from pipelines.building import alerts, fingerprint
-from pipelines.dagster_graph.instance import EVERYTHING, FETCH, hold_run
+from pipelines.dagster_graph.instance import EVERYTHING, FETCH, hold_run, refuse_impossible_times
 from pipelines.dagster_graph.resources import settings_of_run
 from pipelines.ingestion import fetching
 from pipelines.ingestion.fetch_display import FetchDisplay, notices, refuse_failures
@@ -84,15 +84,6 @@ def fetch_job() -> dg.JobDefinition:
         download()
 
     return fetch
-
-
-def refuse_impossible_times(settings: Settings) -> None:
-    """Raise SettingsError for a time of the settings that Dagster does not accept; its own error names no setting."""
-    for name, cron in {"cron": settings.cron, "fetch_cron": settings.fetch_cron}.items():
-        try:
-            dg.ScheduleDefinition(name=name, job_name=EVERYTHING, cron_schedule=cron)
-        except dg.DagsterInvalidDefinitionError:
-            raise SettingsError(f"{variable_of(name)}: '{cron}' is not a time that can occur") from None
 
 
 def build_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:

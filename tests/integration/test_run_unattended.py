@@ -73,6 +73,15 @@ def test_start_of_the_daemon_without_a_warehouse_is_refused(
     assert capsys.readouterr().err.endswith(reported)
 
 
+def test_start_of_the_daemon_with_a_wrong_setting_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Regression: the daemon started, and its code location failed with a traceback."""
+    monkeypatch.setenv("DIALOGUE_CRON", "61 * * * *")
+    assert (instance.main([str(tmp_path / "made")]), list(tmp_path.iterdir())) == (2, [])
+    assert capsys.readouterr().err == "error: DIALOGUE_CRON: '61 * * * *' is not a time that can occur\n"
+
+
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"DIALOGUE_[A-Z_]+", PAGE))))
 def test_variable_of_the_page_is_a_setting(name: str) -> None:
     assert hasattr(Settings(), name.removeprefix("DIALOGUE_").lower())

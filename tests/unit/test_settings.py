@@ -232,14 +232,14 @@ def test_every_default_is_a_value_that_can_be_set(monkeypatch):
 )
 def test_time_that_cannot_occur_is_rejected_with_its_variable(name: str, cron: str) -> None:
     """Regression: Dagster's error, with which its page showed no assets, named neither the variable nor a setting."""
-    from pipelines.dagster_graph import jobs  # loads Dagster
+    from pipelines.dagster_graph import instance, jobs  # they load Dagster
 
     settings = Settings(**{name: cron})
     with pytest.raises(
         SettingsError, match=rf"^DIALOGUE_{name.upper()}: '{re.escape(cron)}' is not a time that can occur$"
     ):
         jobs.build_schedules(settings)
-    jobs.refuse_impossible_times(Settings())
+    instance.refuse_impossible_times(Settings())
 
 
 def test_variable_that_is_almost_a_setting_is_named(monkeypatch):
