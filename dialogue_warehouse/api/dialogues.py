@@ -101,7 +101,8 @@ class Dialogue(dialogue_parts.Dialogue):
         Raises
         ------
         InputError
-            If an option is unknown, the warehouse is closed, or its build is not both open and published.
+            If an option is unknown, the warehouse is closed, its build is not both open and published, or the dialogue
+            was copied or pickled.
         """
         return next(iter(self.examples(**options)), {"messages": []})["messages"]
 
@@ -112,6 +113,11 @@ class Dialogue(dialogue_parts.Dialogue):
         ----------
         **options
             The options of the form, as in `messages`.
+
+        Raises
+        ------
+        InputError
+            As `messages` does.
         """
         if self._read is None:
             raise InputError(f"{self.key}: a copied or unpickled dialogue has no warehouse; read it from an open one")

@@ -31,7 +31,8 @@ class Warehouse:
     """A published warehouse, open and read-only. `dialogue_warehouse.open` returns one.
 
     Threads may share it: each call opens another connection to the same build. Until `refresh` is called, it shows the
-    build that was published when it was opened.
+    build that was published when it was opened. A closed warehouse, one that another process has opened, and a damaged
+    file raise InputError; in `export`, `score` and examples, so does a build that is not the published one any more.
     """
 
     def __init__(
@@ -331,7 +332,10 @@ class Warehouse:
         Raises
         ------
         InputError
-            If an argument or option is not valid, no dialogue matches, or an existing file differs. Nothing is written.
+            If an argument or option is not valid, no dialogue matches, an existing file differs, or another export is
+            writing into the folder. Nothing is written.
+        CheckError
+            If a file cannot be written, or memory runs out.
         """
         if not isinstance(form, str) or form not in OPTIONS:
             raise InputError(f"there is no form {form!r}; there are {', '.join(OPTIONS)}")
@@ -437,10 +441,7 @@ class Warehouse:
         return f"<Warehouse {self.place!r}, {f'build {self.build_id}' if self._opened.is_open else 'closed'}>"
 
     def _repr_html_(self) -> str | None:
-        """Return a short summary for a notebook: the corpora with their numbers, and the claims by verdict.
-
-        A closed warehouse has none, and a notebook shows its `repr`.
-        """
+        """Return a summary for a notebook: the corpora with their numbers, the claims by verdict; None if closed."""
         if not self._opened.is_open:
             return None
         from dialogue_warehouse.api import notebook  # Jinja is needed only here

@@ -93,7 +93,7 @@ class Form:
         return [(table, self.stem(table, split)) for table in self.tables for split in self.parts]
 
     def place(self, path: str) -> tuple[Table, str]:
-        """Return the table that a file of the form belongs to, and the release's word for its part."""
+        """Return the table of a file of the form, and the release's word for its part. Raises ValueError."""
         file = self.file(path)
         if file is None:
             raise ValueError(f"{path} is not a file of {self.dataset}")
@@ -184,7 +184,7 @@ def _refuse_gaps(files: list[FormFile]) -> None:
 
 
 def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str, Any]]:
-    """Turn a dict of parallel lists back into the list of dicts that it was made from."""
+    """Turn a dict of parallel lists back into the list of dicts that it was made from. Raises FormError."""
     lengths = {name: len(items) for name, items in lists.items()}
     if len(set(lengths.values())) > 1:
         counted = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -193,7 +193,7 @@ def together(lists: Mapping[str, Sequence[Any]], pointer: str) -> list[dict[str,
 
 
 def mapping(names: Sequence[str], values: Sequence[Any], pointer: str) -> dict[str, Any]:
-    """Turn parallel lists of names and values back into the object that they were made from."""
+    """Turn parallel lists of names and values back into the object that they were made from. Raises FormError."""
     pairs = together({"names": names, "values": values}, pointer)
     members = {pair["names"]: pair["values"] for pair in pairs}
     if len(members) != len(pairs):
@@ -207,7 +207,7 @@ def apart(items: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str,
 
 
 def class_name(names: Sequence[str], number: int, pointer: str) -> str:
-    """Return the name of a class id."""
+    """Return the name of a class id. Raises FormError if there is none."""
     if not 0 <= number < len(names):
         raise FormError(f"class id {number} at {pointer}, but there are only {len(names)} classes")
     return names[number]

@@ -70,7 +70,10 @@ class Entity:
     part: str | None = None
 
     def source_part(self, path: str) -> str | None:
-        """Return the part that a file of this entity belongs to; None where its records contain the part."""
+        """Return the part that a file of this entity belongs to; None where its records contain the part.
+
+        Raises ValueError for a file that is not of this entity.
+        """
         match = re.fullmatch(self.pattern, path)
         if match is None:
             raise ValueError(f"{path} is not a file of {self.name}")

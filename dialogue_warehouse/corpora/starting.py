@@ -49,7 +49,10 @@ CLAIMS_OF_TWINS = re.compile(r'^(?:@breaks\([^)]*\)|    "[\w.]+": )', flags=re.M
 
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
-    """Write the pieces of a new corpus. Return their paths in the clone. Nothing is overwritten."""
+    """Write the pieces of a new corpus. Return their paths in the clone. Nothing is overwritten.
+
+    Raises InputError if a piece is there already, or if the clone or the name cannot be used.
+    """
     if like and like not in registry.corpus_ids():
         raise InputError(f"{like}: no such corpus; there are {', '.join(registry.corpus_ids())}")
     model, source = (like, clone) if like else (SMALLEST, clone / SMALLEST_FOLDER)
@@ -59,7 +62,7 @@ def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> lis
 def add_corpus(source: Path, model: str, name: str, clone: Path = CLONE) -> list[str]:
     """Write the pieces of a new corpus as a copy of the corpus `model`, whose pieces are below the folder `source`.
 
-    Return their paths in the clone. Nothing is overwritten.
+    Return their paths in the clone. Nothing is overwritten. Raises InputError as `start_corpus` does.
     """
     _refuse_name(name, clone)
     places = [place.format(model) for place in PLACES if place != RULES]

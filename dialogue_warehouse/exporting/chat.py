@@ -124,6 +124,7 @@ def write_parts(
     """Save the examples of each batch, and yield the path of each file with its counts.
 
     A query has one thread: with several, the order of rows and the sizes of their groups depend on which is faster.
+    Raises CorpusError if the SQL of the corpus is wrong.
     """
     queries = read_sections(file_of(corpus, MESSAGES_SQL, USUAL), "part")
     if "messages" not in queries:

@@ -106,7 +106,7 @@ def count(con: duckdb.DuckDBPyConnection, corpus: Corpus, name: str = MESSAGES_T
     """Return each table of core that has rows of a corpus, with the counts of its columns.
 
     `name` is the file of the declarations. `con` is a connection of `open_core`, and `exported` has
-    the parts of the corpus's examples.
+    the parts of the corpus's examples. Raises CorpusError if a declaration is wrong.
     """
     why, tables = declared(corpus, name)
     columns: dict[str, list[str]] = {}

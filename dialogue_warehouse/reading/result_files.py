@@ -84,7 +84,7 @@ def write_parquet(result: QueryResult, file: Path) -> int:
     """Write the rows to a Parquet file and return their number. The file is written whole or not at all.
 
     An existing Parquet file is replaced. Any other file is refused, so that no database is overwritten by mistake; so
-    is a read-only file, and every path in a warehouse that a build writes to.
+    is a read-only file, and every path in a warehouse that a build writes to. Raises QueryError.
     """
     if file.is_dir() or not file.parent.is_dir():
         raise QueryError(f"{file}: is a folder, or its folder does not exist")
@@ -110,7 +110,7 @@ def _refuse_to_replace(file: Path) -> None:
 
 
 def stream_parquet(result: QueryResult, stream: BinaryIO) -> int:
-    """Write the rows as Parquet to a stream and return their number."""
+    """Write the rows as Parquet to a stream and return their number. Raises QueryError for a type Parquet lacks."""
     require_extra("arrow", "Parquet as a result")
     import pyarrow
     import pyarrow.parquet

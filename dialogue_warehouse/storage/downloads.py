@@ -162,7 +162,7 @@ class _Download:
         self._opener.addheaders = [("User-Agent", "dialogue-warehouse"), ("Accept-Encoding", "identity")]
 
     def bring(self, state: State | None) -> Path:
-        """Download the file, unless `state` describes the one that the server has."""
+        """Download the file, unless `state` describes the one that the server has. Raises DownloadError."""
         expected = self._checksum()
         if state and (self._place / state.name).is_file() and self._is_current(state, expected):
             return self._place / state.name

@@ -53,7 +53,7 @@ def print_result(
 ) -> None:
     """Write a result to standard output in one of `settings.FORMATS`, or to a Parquet file and report that.
 
-    On a terminal, output that is longer than the screen goes to the pager.
+    On a terminal, output that is longer than the screen goes to the pager. Parquet is refused there with QueryError.
     """
     if parquet is not None:
         count = write_parquet(result, parquet)

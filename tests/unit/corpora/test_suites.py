@@ -80,6 +80,19 @@ def test_state_needs_requested_slots_only_if_its_corpus_lists_them() -> None:
         assert set(con.execute(query).fetchall()) == {("not listed",), ("only listed",)}
 
 
+def test_every_row_of_a_dialogue_is_compared_with_it() -> None:
+    """Regression: people of a dialogue could have the split of another one."""
+    may_lack_it = {"dim_split_members", "fct_classifier_examples"}  # the split is that of a list or of a file
+    repeating = {table for table, columns in core_tables.contracts().items() if {"dialogue_key", "split"} <= {*columns}}
+    compared = {
+        expectation.table.removeprefix("core.")
+        for suite in load_marts_suites()
+        for expectation in suite.expectations
+        if expectation.expectation_id.startswith("belongs_to_its_dialogue/")
+    }
+    assert compared == repeating - may_lack_it - {"dim_dialogues"}
+
+
 @pytest.mark.parametrize("corpus_id", corpus_ids())
 def test_suite_of_a_corpus_judges_no_other_corpus(corpus_id: str) -> None:
     """A claim about a table of several corpora names its own, in SQL or in its rows."""
