@@ -28,6 +28,7 @@ QUICK_TESTS = tuple(
         "test_fixtures",
         "test_architecture",
         "test_rules",
+        "corpora/test_schemas",
         "corpora/test_claims",
     )
 )
