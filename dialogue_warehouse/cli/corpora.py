@@ -27,7 +27,9 @@ QUICK_TESTS = tuple(
         "test_models_are_proven",
         "test_fixtures",
         "test_architecture",
+        "test_dialects_of_models",
         "test_rules",
+        "corpora/test_schemas",
         "corpora/test_claims",
     )
 )

@@ -46,6 +46,8 @@ OF_THE_PUBLISHER = (
 NOTHING = "(?!)"
 CLAIMS_OF_TWINS = re.compile(r'^(?:@breaks\([^)]*\)|    "[\w.]+": )', flags=re.M)
 """The ids of claims in a twins.py: those that must notice an error, and that of a statement."""
+CLAIM_OF_A_TEST = re.compile(r'"([A-Z]\d\d?(?:\.\d)?[a-z]?)"')
+"""The id of a claim in a test of one corpus."""
 
 
 def start_corpus(name: str, like: str | None = None, clone: Path = CLONE) -> list[str]:
@@ -138,6 +140,8 @@ def _content(path: Path, model: str, name: str) -> bytes:
     elif path.name.endswith("twins.py"):
         own = re.compile(rf'(?<=[(\s"])(?!{name}_)(\w[\w.]*)(?=["=])')
         text = CLAIMS_OF_TWINS.sub(lambda found: own.sub(rf"{name}_\1", found[0]), text)
+    elif path.name.startswith("test_"):
+        text = CLAIM_OF_A_TEST.sub(rf'"{name}_\1"', text)
     elif path.name == "sentences.toml":
         text = re.sub(rf'^claim = "(?!{name}_)', f'claim = "{name}_', text, flags=re.M)
     return text.encode()

@@ -38,6 +38,7 @@ DIALOGUES = (
     "dialogue_key, split, source_split, source_part, dialogue_id, source_file_id, record_index, record_pointer, task,"
     " source_task, turn_count, utterance_count, outcome_reward"
 )
+CHANNEL = "dialogue_key, channel, collection_method"
 TURNS = (
     f"{TURN}, source_turn_number, role, source_speaker, event_type, utterance, delexicalized_utterance, occurred_at,"
     " source_time, intent, next_step, segment_count"

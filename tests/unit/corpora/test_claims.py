@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dialogue_warehouse.corpora.claims import DeclarationError, load_claims, load_defects
+from dialogue_warehouse.corpora.claims import Claim, DeclarationError, load_claims, load_defects
 from dialogue_warehouse.corpora.registry import corpus_ids
 from dialogue_warehouse.corpora.suites import QUERY_ROWS, UNEXPECTED_ROWS, Expectation, load_corpus_suite
 from dialogue_warehouse.paths import CLONE
 from tests.unit.corpus_folders import LISTED, NUMBER, QUERY, RECORDED, corpus_folder
 from tests.unit.sentences import DOCUMENTS
+
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def test_claims_keep_their_places(tmp_path: Path) -> None:
@@ -247,6 +249,36 @@ def test_claims_about_derived_columns_quote_the_dictionary(corpus_id: str) -> No
     for claim in quoted:
         assert claim.quote in dictionary, claim.claim_id
         assert claim.quotes_whom == "own_measurement"
+
+
+def has_number(claim: Claim) -> bool:
+    """Return whether the text of a claim has the single number that it expects, in digits or as a word."""
+    if claim.kind != "count" or claim.expected is None or len(claim.expected) != 1 or len(claim.expected[0]) != 1:
+        return True
+    (number,) = claim.expected[0]
+    if not isinstance(number, int | float):
+        return True
+    text = " ".join((claim.quote, claim.description, claim.why)).lower()
+    word = WORDS[int(number)] if number in range(len(WORDS)) else None
+    return str(number) in re.findall(r"\d+(?:\.\d+)?", text.replace(",", "")) or word in re.findall("[a-z]+", text)
+
+
+@pytest.mark.parametrize("corpus_id", corpus_ids())
+def test_number_of_a_claim_is_in_its_text(corpus_id: str) -> None:
+    """A mistyped number is noticed before a release at scale 1 is built, and also if `simulate.py` repeats it."""
+    path = f"{corpus_id}/claims.toml"
+    wrong = [
+        f"{path} {claim.claim_id}: expects {claim.expected[0][0]}, which is neither in quote, description nor why"
+        for claim in load_claims(corpus_id)
+        if not has_number(claim)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("quote", "is_there"), [("3 turns", True), ("Three turns", True), ("1,300 or 30", False)])
+def test_number_that_a_claim_lacks_is_noticed(tmp_path: Path, quote: str, is_there: bool) -> None:
+    (claim,) = load_claims("toy", corpus_folder(tmp_path, NUMBER | {"expected": "3", "quote": f'"{quote}"'}))
+    assert has_number(claim) is is_there
 
 
 @pytest.mark.all_corpora

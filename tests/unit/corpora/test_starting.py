@@ -99,6 +99,8 @@ def test_no_claim_has_an_id_that_another_corpus_has(clone: Path, like: str | Non
     twins = {*stated, *(positional or keyword for positional, keyword in noticed)}
     assert twins
     assert twins <= own
+    tests = "".join(path.read_text(encoding="utf-8") for path in (clone / "tests/fixtures/newcorpus").glob("test_*.py"))
+    assert [claim_id for claim_id in own if f'"{claim_id.removeprefix("newcorpus_")}"' in tests] == []
     path = clone / "tests/fixtures/newcorpus/sentences.toml"
     notes = read_notes(path if path.is_file() else None)
     assert notes or not path.is_file()
