@@ -117,7 +117,7 @@ misplaced_segment as (
         and coalesce(spans.annotation_index, 0) = 0
         and (
             spans.start_char < 0
-            or spans.end_char < spans.start_char
+            or spans.end_char not between spans.start_char and length(turns.utterance)
             or spans.value <> {{ text_between('turns.utterance', 'spans.start_char', 'spans.end_char') }}
         )
 ),
