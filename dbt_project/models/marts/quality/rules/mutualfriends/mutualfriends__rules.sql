@@ -167,6 +167,16 @@ item_texts as (
             and facts.agent = likely_equal.agent
             and facts.item_index = likely_equal.item_index
     group by facts.dialogue_key, facts.agent, facts.item_index
+
+    union all
+
+    select
+        dialogue_key,
+        agent,
+        item_index,
+        'no attributes' as text
+    from empty_places
+    where item_index is not null
 ),
 
 -- An agent has two friends with identical attributes.
