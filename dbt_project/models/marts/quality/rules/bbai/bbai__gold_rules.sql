@@ -33,7 +33,10 @@ unequal_gold as (
         on
             others.dialogue_key = chosen.dialogue_key
             and others.response = chosen.response
-    where chosen.is_selected and not others.is_selected and trim(both ' ' from others.response) <> ''
+    where
+        chosen.is_selected
+        and not others.is_selected
+        and trim(both ' ' from translate(others.response, chr(9) || chr(10) || chr(13), '   ')) <> ''
 ),
 
 -- The workers chose an answer that says that the agent does not understand or know, or an apology or refusal that the

@@ -63,20 +63,22 @@ impossible_value as (
             slots.split = definitions.split
             and slots.service = definitions.service
             and slots.slot_name = definitions.slot
-    left join {{ ref('dim_intents') }} as intents
+    left join {{ ref('fct_actions') }} as naming
         on
-            slots.corpus_id = intents.corpus_id
-            and slots.split = intents.split
-            and slots.service = intents.service
+            slots.annotation_type = 'action_value'
             and slots.slot_name = 'intent'
-            and slots.value = intents.intent
+            and slots.turn_key = naming.turn_key
+            and slots.frame_index = naming.frame_index
+            and slots.action_index = naming.action_index
+            and naming.corpus_id = 'sgd'
+            and naming.act in ('INFORM_INTENT', 'OFFER_INTENT')
     where
         slots.corpus_id = 'sgd'
         and definitions.is_categorical
         and slots.annotation_type in ('state', 'action_value')
         and coalesce(slots.canonical_value, slots.value) <> 'dontcare'
         and not array_contains(definitions.possible_values, coalesce(slots.canonical_value, slots.value))
-        and intents.intent is null
+        and naming.action_key is null
 ),
 
 -- The system counts results or reports a success, but the frame calls no service.
