@@ -271,13 +271,13 @@ def folder_made(folder: Path) -> Generator[None]:
     Raises InputError if the folder, or one above it, is a file or a broken link.
     """
     refuse_in_the_way([folder])
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
-        with contextlib.suppress(OSError):  # it has files by now
-            for made in missing:
+        for made in missing:
+            with contextlib.suppress(OSError):  # it has files by now, or could not be made
                 made.rmdir()
         raise
 

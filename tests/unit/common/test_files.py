@@ -367,3 +367,9 @@ def test_folder_that_has_a_file_by_now_is_not_removed(tmp_path: Path) -> None:
         (tmp_path / "new/file").touch()
         1 / 0  # noqa: B018
     assert [path.name for path in tmp_path.rglob("*")] == ["new", "file"]
+
+
+def test_folder_that_cannot_be_made_leaves_none_above_it(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="too long"), files.folder_made(tmp_path / "new" / ("x" * 300)):
+        pass
+    assert list(tmp_path.iterdir()) == []
