@@ -1,13 +1,15 @@
-"""The empty tables of the schema `core`, with the columns and types of their contracts, for tests by hand."""
+"""The empty tables of the schema `core`, with the columns and types of their contracts, for tests of claims by hand."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import duckdb
 import yaml
 
+from dialogue_warehouse.corpora.claims import Claim
 from dialogue_warehouse.paths import DBT_PROJECT
 
 
@@ -37,3 +39,11 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, A
     for row in rows:
         marks = ", ".join("?" * len(row))
         connection.execute(f"insert into core.{table} ({', '.join(row)}) values ({marks})", list(row.values()))
+
+
+def refused_by(error: str, claims: Mapping[str, Claim]) -> set[str]:
+    """Return which of these claims a record with this error breaks, as DuckDB matches their patterns."""
+    query = "select regexp_matches(?, ?)"
+    return {
+        name for name, claim in claims.items() if duckdb.execute(query, [error, claim.refused]).fetchone() == (True,)
+    }
