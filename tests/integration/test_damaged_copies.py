@@ -126,8 +126,9 @@ def test_tables_without_their_database_have_its_descriptions(copied_tables: Path
         }
 
     for file in copied_tables.glob("core/dim_corpora/**/*.parquet"):
-        duckdb.execute(f"create or replace temp table read as select *, 1 as weather from '{file}'")
-        duckdb.execute(f"copy read to '{file}' (format parquet)")
+        with duckdb.connect() as con:
+            con.execute(f"create table read as select *, 1 as weather from '{file}'")
+            con.execute(f"copy read to '{file}' (format parquet)")
     whole, found = described(sample_warehouse), described(copied_tables)
     comment, columns = found.pop("core.dim_corpora")
     assert comment == whole["core.dim_corpora"][0]

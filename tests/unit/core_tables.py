@@ -44,6 +44,7 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, *rows: dict[str, A
 def refused_by(error: str, claims: Mapping[str, Claim]) -> set[str]:
     """Return which of these claims a record with this error breaks, as DuckDB matches their patterns."""
     query = "select regexp_matches(?, ?)"
-    return {
-        name for name, claim in claims.items() if duckdb.execute(query, [error, claim.refused]).fetchone() == (True,)
-    }
+    with duckdb.connect() as con:
+        return {
+            name for name, claim in claims.items() if con.execute(query, [error, claim.refused]).fetchall() == [(True,)]
+        }

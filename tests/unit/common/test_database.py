@@ -68,6 +68,12 @@ def test_connection_without_limits_is_found(text: str, opened: set[str]) -> None
     assert openings(text) == opened
 
 
+def test_no_test_executes_on_the_connection_that_all_tests_of_a_process_share() -> None:
+    """An unread row of `duckdb.execute` makes every later `duckdb.sql` of the process fail, in another test."""
+    found = [path.name for path in (CLONE / "tests").rglob("*.py") if "duckdb.execute" in openings(path.read_text())]
+    assert found == []
+
+
 def test_connection_has_the_limits_of_the_settings_and_spills_to_its_own_folder(tmp_path: Path) -> None:
     """Data in memory was once spilled to the working folder; a second connection may not share the folder."""
     settings = Settings(memory_limit="1GiB", threads=1)

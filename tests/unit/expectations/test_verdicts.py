@@ -391,7 +391,8 @@ def spoiled_lines(content: bytes, separator: str) -> Iterator[bytes]:
 
 def matching(claim: Claim) -> list[str]:
     found = "select list_filter(?::varchar[], lambda refusal: regexp_matches(refusal, ?))"
-    return duckdb.execute(found, [list(refusals(claim.corpus_id)), claim.refused]).fetchall()[0][0]
+    with duckdb.connect() as con:
+        return con.execute(found, [list(refusals(claim.corpus_id)), claim.refused]).fetchall()[0][0]
 
 
 @pytest.mark.parametrize("claim", WITH_REFUSALS, ids=lambda claim: f"{claim.corpus_id}/{claim.claim_id}")
