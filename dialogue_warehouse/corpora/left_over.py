@@ -114,10 +114,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _in_file(path: Path, corpus_id: str, alone: dict[str, str], clone: Path) -> LeftOver | None:
-    """Return the text of the corpus that this file has most of, if it is enough."""
+    """Return the text of the corpus that this file has most of, among those of which it has enough."""
     found = list(texts(path, corpus_id))
     counts = Counter(alone[text] for _, text in found if text in alone)
-    for other, count in counts.most_common(1):
+    for other, count in counts.most_common():
         if other == starting.SMALLEST or count >= max(ENOUGH_LINES, ENOUGH_SHARE * len(found)):
             line, text = next((line, text) for line, text in found if alone.get(text) == other)
             return LeftOver(path.relative_to(clone).as_posix(), line, count, other, text)

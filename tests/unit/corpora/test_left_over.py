@@ -104,6 +104,20 @@ def test_replaced_text_is_not_found_and_one_line_that_stays_is(clone: Path) -> N
     assert found_in(clone)[CLAIMS] == {starting.SMALLEST}
 
 
+def test_few_lines_of_another_corpus_do_not_hide_text_of_the_smallest(clone: Path) -> None:
+    """Regression: only the corpus with the most lines was looked at, and it had too few to be reported."""
+    starting.start_corpus(NAME, None, clone)
+    few = left_over.ENOUGH_LINES - 1
+    like, quotes = next((name, found) for name in COMMITTED if len(found := quotes_of(name)) >= left_over.ENOUGH_LINES)
+    lines = [f'quote = "{quote}"\n' for quote in quotes]
+    piece = (clone / CLAIMS).with_name("notes.toml")
+    name = piece.relative_to(clone).as_posix()
+    piece.write_text("".join(lines), encoding="utf-8")
+    assert found_in(clone)[name] == {like}
+    piece.write_text("".join(lines[:few]) + 'quote = "Every call begins with the greeting of an agent."\n')
+    assert found_in(clone)[name] == {starting.SMALLEST}
+
+
 def test_some_quotes_of_another_corpus_among_many_are_found(clone: Path) -> None:
     like, quotes = next((name, found) for name in COMMITTED if len(found := quotes_of(name)) >= left_over.ENOUGH_LINES)
     starting.start_corpus(NAME, like, clone)
