@@ -6,7 +6,6 @@ Each file depends only on its plan and the seed, so that any number of processes
 
 from __future__ import annotations
 
-import importlib
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from dialogue_warehouse import corpora
+from dialogue_warehouse.corpora import registry
 
 
 @dataclass(frozen=True)
@@ -87,5 +86,5 @@ def indented_array(records: Iterable[Any], final: bytes = b"") -> Iterator[bytes
 
 
 def simulator(corpus_id: str) -> Simulator:
-    """Return the simulator of a corpus."""
-    return cast("Simulator", importlib.import_module(f"{corpora.__name__}.{corpus_id}.simulate"))
+    """Return the simulator of a corpus. Raises CorpusError if its code is wrong."""
+    return cast("Simulator", registry.load_module(corpus_id, "simulate", "plan", "render"))

@@ -70,7 +70,7 @@ def load_corpus(corpus_id: str) -> Corpus:
     if twice := next((path for path in paths if paths.count(path) > 1), None):
         raise CorpusError(f"{place}: the file {twice} is listed twice")
     facts = _with_mirrors(corpus_id, _checked(place, Corpus, facts, ("files", "entities", "folder")))
-    corpus = Corpus(**facts, files=files, entities=_load_schema(corpus_id).ENTITIES, folder=folder)
+    corpus = Corpus(**facts, files=files, entities=load_module(corpus_id, "schema", "ENTITIES").ENTITIES, folder=folder)
     if corpus.corpus_id != corpus_id:
         raise CorpusError(f"{corpus_id}/source.toml: corpus_id is '{corpus.corpus_id}'")
     if corpus.goal_kind not in GOAL_KINDS:
@@ -80,16 +80,16 @@ def load_corpus(corpus_id: str) -> Corpus:
     return corpus
 
 
-def _load_schema(corpus_id: str) -> ModuleType:
-    """Import the schema of a corpus. Raises CorpusError for any error of its code."""
+def load_module(corpus_id: str, name: str, *needed: str) -> ModuleType:
+    """Import a module of a corpus. Raises CorpusError for any error of its code, and if it lacks a needed name."""
     try:
-        schema = importlib.import_module(f"{corpora.__name__}.{corpus_id}.schema")
-    except Exception as error:  # anything that the code of a schema may raise
+        module = importlib.import_module(f"{corpora.__name__}.{corpus_id}.{name}")
+    except Exception as error:  # anything that the code of a corpus may raise
         said = f"{type(error).__name__}: {first_line(error)}"
-        raise CorpusError(f"{corpus_id}/schema.py cannot be loaded: {said}") from error
-    if not hasattr(schema, "ENTITIES"):
-        raise CorpusError(f"{corpus_id}/schema.py has no ENTITIES")
-    return schema
+        raise CorpusError(f"{corpus_id}/{name}.py cannot be loaded: {said}") from error
+    if lacking := [one for one in needed if not hasattr(module, one)]:
+        raise CorpusError(f"{corpus_id}/{name}.py has no {lacking[0]}")
+    return module
 
 
 _types_of = functools.cache(get_type_hints)
@@ -125,17 +125,17 @@ def _with_mirrors(corpus_id: str, facts: dict[str, Any]) -> dict[str, Any]:
     """
     mirrors = facts.get("mirrors", [])
     if not isinstance(mirrors, list) or not all(isinstance(url, str) and is_mirror(url) for url in mirrors):
-        named = "".join(f" of {facts[name]}" for name in ("path",) if name in facts)
+        named = f" of {facts['path']}" if "path" in facts else ""
         raise CorpusError(f"{corpus_id}/source.toml: mirrors{named}: not a list of URLs of http, https or file")
     return facts | {"mirrors": tuple(mirrors)}
 
 
 @functools.cache
 def load_form(corpus_id: str, name: str) -> Form | None:
-    """Load a form of a corpus from its module `<name>.py`; None if the corpus has no such form."""
+    """Load a form of a corpus from its module `<name>.py`; None if the corpus has no such form. Raises CorpusError."""
     if not (corpus_folder(corpus_id) / f"{name}.py").is_file():
         return None
-    return importlib.import_module(f"{corpora.__name__}.{corpus_id}.{name}").FORM
+    return load_module(corpus_id, name, "FORM").FORM
 
 
 def load_corpora(only: tuple[str, ...] = ()) -> tuple[Corpus, ...]:

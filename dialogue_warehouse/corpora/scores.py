@@ -8,7 +8,6 @@ predictions). A corpus without these files has no metrics. docs/add_a_corpus.md 
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dialogue_warehouse import corpora
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
@@ -34,7 +32,7 @@ class Row(Struct, kw_only=True):
 
     file: str = ""
     record: int = 0
-    """Number of the record in all files, from 0; 0 where each line is a row and no record."""
+    """Number of the record in all files, from 0; always 0 in a form without `has_records`."""
     position: int = 0
     """Number of the row in all files, from 0."""
 
@@ -52,7 +50,7 @@ class PredictionForm:
     place: Mapping[str, str]
     """The keys of a record that name its dialogue and turn, the dialogue first, and the words for them in messages."""
     has_records: bool = True
-    """A record is a whole dialogue. Otherwise it is a part of one, and several lines predict one dialogue."""
+    """The queries distinguish records by `Row.record`, as that of a whole dialogue. Otherwise each row counts alone."""
 
 
 class Metric(Struct, forbid_unknown_fields=True):
@@ -126,7 +124,7 @@ def load_scoring(corpus_id: str) -> Scoring:
         raise CorpusError(f"{corpus_id}/{SCORE_TOML}: {error}") from error
     if declaration.main_metric not in declaration.metrics:
         raise CorpusError(f"{corpus_id}/{SCORE_TOML}: main_metric: there is no metric {declaration.main_metric}")
-    module = importlib.import_module(f"{corpora.__name__}.{corpus_id}.score")
+    module = registry.load_module(corpus_id, "score", "TABLES", "FORMS")
     queries: dict[str, str] = {}
     for path in sorted(corpus.folder.glob(SQL_FILES)):
         queries |= read_sections(path, "part")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
 from dialogue_warehouse.corpora import registry
+from dialogue_warehouse.corpora.generation import simulator
 from dialogue_warehouse.corpora.release import GOAL_KINDS, Corpus
+from dialogue_warehouse.corpora.scores import load_scoring
 from dialogue_warehouse.paths import CLONE, DBT_PROJECT
 from pipelines.ingestion.wanted import plan
 
@@ -90,6 +93,32 @@ def test_error_of_a_schema_names_the_file(
     monkeypatch.setattr(registry.corpora, "__path__", [str(tmp_path)])
     with pytest.raises(registry.CorpusError, match=rf"^{name}/schema\.py {message}"):
         registry.load_corpus.__wrapped__(name)
+
+
+@pytest.mark.parametrize(
+    ("module", "needed", "load"),
+    [
+        ("score", "TABLES", lambda name: load_scoring.__wrapped__(name)),
+        ("simulate", "plan", simulator),
+        ("huggingface", "FORM", lambda name: registry.load_form.__wrapped__(name, "huggingface")),
+    ],
+)
+def test_error_of_another_module_of_a_corpus_names_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, needed: str, load: Callable[[str], object]
+) -> None:
+    """Regression: `score` and `simulate` said that it was an internal error."""
+    corpus = registry.corpus_folder(CORPUS)
+    monkeypatch.setattr(registry.corpora, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(registry, "load_corpus", registry.load_corpus.__wrapped__)
+    for case, code, message in (("division", "1 / 0", "cannot be loaded: Zero.*"), ("empty", "", f"has no {needed}")):
+        name = f"{case}{module}"
+        shutil.copytree(corpus, tmp_path / name)
+        for file in ("source.toml", "schema.py"):
+            text = (tmp_path / name / file).read_text(encoding="utf-8")
+            (tmp_path / name / file).write_text(text.replace(f'"{CORPUS}"', f'"{name}"'), encoding="utf-8")
+        (tmp_path / name / f"{module}.py").write_text(code, encoding="utf-8")
+        with pytest.raises(registry.CorpusError, match=rf"^{name}/{module}\.py {message}"):
+            load(name)
 
 
 def test_kinds_of_goals_are_the_terms_of_the_models_and_of_the_page() -> None:
