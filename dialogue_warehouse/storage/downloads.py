@@ -255,7 +255,7 @@ class _Download:
                 failed = 1 if self._size() > before else failed + 1
                 before = self._size()
                 if failed >= self._settings.attempts:
-                    raise DownloadError(f"{without_secrets(self._url)}: {error}") from error
+                    raise DownloadError(f"{without_secrets(url)}: {error}") from error
                 time.sleep(self._settings.pause(failed))
 
     def _size(self) -> int:

@@ -123,6 +123,13 @@ def test_interrupted_download_is_resumed_in_the_next_process(web: Web, cache: Pa
     assert left(cache) == KEPT
 
 
+def test_trouble_with_the_checksum_names_its_url(web: Web, cache: Path) -> None:
+    """Regression: the error named the file, which was not the problem."""
+    web.faults[CHECKSUM] += [status(503)] * 3
+    with pytest.raises(dw.DownloadError, match=r"dialogues\.duckdb\.sha256: the server responded with 503$"):
+        dw.open(web.url + FILE)
+
+
 @pytest.mark.parametrize(
     "faults",
     [[cut(1000)], [cut(1000), cut(2000), cut(3000), cut(4000)], [status(500), status(429)], [cut(1000), whole]],
