@@ -219,7 +219,7 @@ class Contents:
     defects: list[Row] = field(default_factory=list)
     """The kinds of defects of each corpus, the most frequent first."""
     lineage: dict[str, Row] = field(default_factory=dict)
-    """Inputs and dependents of each model, by model; empty without dbt's manifest."""
+    """Inputs and dependents of each model, by model; empty if dbt's manifest cannot be read."""
     boards: list[score_pages.Board] = field(default_factory=list)
     """The leaderboards of the file of scores; empty without one."""
     runs: list[score_pages.Run] = field(default_factory=list)

@@ -51,10 +51,13 @@ class _Manifest(msgspec.Struct):
 
 
 def read_lineage(paths: WarehousePaths) -> dict[str, Row]:
-    """Map each model to the models and sources that it reads (`reads`) and the models that read it (`read_by`)."""
+    """Map each model to the models and sources that it reads (`reads`) and the models that read it (`read_by`).
+
+    The result is empty if dbt's manifest is missing or cannot be read: no page may fail for that.
+    """
     try:
         manifest = msgspec.json.decode(read_regular(paths.dbt_manifest), type=_Manifest)
-    except (FileNotFoundError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError):
         return {}
     reads = {
         _model_name(name): sorted(_model_name(parent) for parent in node.depends_on.nodes)

@@ -1,10 +1,15 @@
-"""The picture of the relations between tables."""
+"""The picture of the relations between tables, and the lineage of the models."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import descriptions
 from dialogue_warehouse.reading.descriptions import Join, Links
-from dialogue_warehouse.site.dictionary import EVERYWHERE
+from dialogue_warehouse.site.dictionary import EVERYWHERE, read_lineage
 from dialogue_warehouse.site.pictures import ACROSS, HEIGHT, WIDTH, relations
 
 
@@ -47,3 +52,13 @@ def test_no_two_boxes_of_the_published_tables_overlap() -> None:
 
 def test_relations_of_nothing_are_empty() -> None:
     assert relations({}, "c.all").boxes == []
+
+
+@pytest.mark.parametrize("content", [None, b"no JSON"], ids=["a folder", "damaged"])
+def test_manifest_of_dbt_that_cannot_be_read_prevents_no_page(tmp_path: Path, content: bytes | None) -> None:
+    """Regression: the report was not written, and the dashboard said that its dictionary had a fault."""
+    paths = WarehousePaths(tmp_path)
+    assert read_lineage(paths) == {}
+    paths.dbt_target.mkdir(parents=True)
+    paths.dbt_manifest.mkdir() if content is None else paths.dbt_manifest.write_bytes(content)
+    assert read_lineage(paths) == {}
