@@ -93,7 +93,7 @@ def one_line(error: BaseException, skipped_lines: int = 0, hint: str | None = No
     if lost := LOST.search(message):
         return f"{lost[1]} is missing, a file of the build: build again"
     if message.startswith("Traceback "):  # raised by this project's file system
-        return RAISED.findall(message)[-1]
+        return (RAISED.findall(message) or message.splitlines())[-1]  # an exception may have no message
     line = message.splitlines()[0].strip()
     found = ERROR_HINT.search(message)
     if hint := hint or (found[1] if found else None):

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dialogue_warehouse.common.database import QueryError, connect, hashed
+from dialogue_warehouse.common.database import QueryError, connect, hashed, one_line
 from dialogue_warehouse.paths import CLONE
 from dialogue_warehouse.settings import Settings
 
@@ -114,3 +114,12 @@ def test_hash_distinguishes_lists(one: str, other: str) -> None:
             f"select count(distinct hash({hashed(columns)})) from (select {one} union all select {other})"
         ).fetchall()
     assert found == (2,)
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"), [("OSError: x.parquet is cut off", "x.parquet is cut off"), ("MemoryError",) * 2]
+)
+def test_error_of_the_file_system_of_this_project_is_its_last_line(raised: str, line: str) -> None:
+    """Regression: an exception without a message was an IndexError."""
+    traceback = 'Traceback (most recent call last):\n  File "parquet_files.py", line 1, in read\n'
+    assert one_line(Exception(f"{traceback}{raised}\n")) == line
