@@ -147,9 +147,9 @@ OF_LANDING = {
     "source_part": "the part of the release, from the path of the file",
     "record_index": "position of the record in its file's array or object, from 0",
     "record_pointer": "JSON pointer to the record in its file",
-    "record_key": "the key of the record in its file's object",
+    "record_key": "the key of the record in its file's object; only tables of such files have it",
 }
-"""Columns that landing adds to each record."""
+"""Columns that landing adds to each record; `record_key` only to those of an object."""
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,9 @@ HEADER = """# Data dictionary
 
 Every published table and column. Generated from the descriptions in `dbt_project/` by
 `python -m dialogue_warehouse.reading.descriptions`; the same texts are comments inside the database
-(`dialogue-warehouse describe TABLE`). The tables of `raw` are available only with `sql --raw`; their descriptions are
-those of the corpora's schemas.
+(`dialogue-warehouse describe TABLE`). The tables of `raw` are those of the landed files, which only the folder of a
+warehouse has: `sql --raw` adds them, and in Python `open(…, raw=True)`. Their descriptions are those of the corpora's
+schemas.
 
 Keys are text and sort as text, `…/10` before `…/2`. To sort rows in their published order, use the number columns, such
 as `order by dialogue_key, turn_index`.
@@ -269,7 +270,7 @@ def _links(of_table: Links) -> Iterator[str]:
 
 
 def _names_of_landing() -> str:
-    """List the columns that landing adds to each record; the key only exists for records that have one."""
+    """List the columns that landing adds to each record."""
     return ", ".join(f"`{name}` ({what})" for name, what in OF_LANDING.items())
 
 
