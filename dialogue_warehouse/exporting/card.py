@@ -25,6 +25,7 @@ from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import counted
 from dialogue_warehouse.exporting import losses
 from dialogue_warehouse.exporting.huggingface import AS_TEXT
+from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.selection import NO_SPLIT, SPLITS, Selection
 
 CARD = "README.md"
@@ -56,7 +57,7 @@ def write(
         [[str(folder / path) for path in paths]],
     )
     ((has_tools,),) = con.execute("select coalesce(bool_or(has_tools), false) from written").fetchall()
-    corpora = _rows(con, _CORPORA)
+    corpora = read_rows(con, _CORPORA)
     counts = {path: of for corpus in ledger["corpora"].values() for path, of in corpus["files"].items()}
     filled = [path for path in paths if counts[path]["examples"]]
     environment = jinja2.Environment(
@@ -77,9 +78,9 @@ def write(
         has_tools=has_tools,
         corpora=corpora,
         licenses=sorted({corpus["license"] for corpus in corpora}),
-        splits=_rows(con, _SPLITS),
-        defects=_rows(con, _DEFECTS),
-        risky=_rows(con, _RISKY),
+        splits=read_rows(con, _SPLITS),
+        defects=read_rows(con, _DEFECTS),
+        risky=read_rows(con, _RISKY),
         fates={corpus_id: list(_losses(of_corpus["tables"])) for corpus_id, of_corpus in ledger["corpora"].items()},
         no_split=NO_SPLIT,
         as_text=AS_TEXT,
@@ -179,12 +180,6 @@ def _losses(tables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for table in tables:
         columns = [each for each in table["columns"] if each["column"] not in losses.IN_SOURCE | {"turn_key"}]
         yield {"table": table["table"]} | {fate: sum(each[fate] for each in columns) for fate in losses.FATES}
-
-
-def _rows(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
-    rows = con.execute(query).fetchall()
-    names = [name for name, *_ in con.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 _CORPORA = """

@@ -34,6 +34,7 @@ from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of, read_sections
 from dialogue_warehouse.exporting import batches, chat_queries
 from dialogue_warehouse.lineage.restoring import wrong_query
+from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.selection import Dialogue
 
 MESSAGES_SQL = "messages.sql"
@@ -149,9 +150,8 @@ def write_parts(
         fits = "true" if options.max_characters is None else f"characters <= {options.max_characters}"
         path = save(own, chat_queries.ROWS.format(fits=fits, has_tools="tools" in queries), number, len(parts))
         own.execute(chat_queries.PARTS.format(fits=fits))
-        row = own.execute(chat_queries.COUNTS.format(fits=fits)).fetchone()
-        names = [name for name, *_ in own.description or ()]
-        return path, {"dialogues": len(batch)} | dict(zip(names, row or (), strict=True))
+        [counts] = read_rows(own, chat_queries.COUNTS.format(fits=fits))
+        return path, {"dialogues": len(batch)} | counts
 
     done = 0
     for path, counts in batches.each(con, enumerate(parts), write_part, in_one_thread=True):

@@ -26,6 +26,7 @@ from dialogue_warehouse.corpora.registry import CorpusError
 from dialogue_warehouse.corpora.release import Corpus
 from dialogue_warehouse.corpora.sections import file_of, read_sections
 from dialogue_warehouse.lineage.restoring import wrong_query
+from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.selection import Dialogue
 
 PREFERENCES_SQL = "preferences.sql"
@@ -96,9 +97,8 @@ def _write_batch(con: duckdb.DuckDBPyConnection, kind: str, part: Path, options:
         f" to {literal(part)} (format json)"
     )
     con.execute(_PARTS.format(fits=fits))
-    row = con.execute(f"{_COUNTS.format(fits=fits)}{_PAIR_COUNTS if kind == 'pairs' else ''}").fetchone()
-    names = [name for name, *_ in con.description or ()]
-    return dict(zip(names, row or (), strict=True))
+    [counts] = read_rows(con, f"{_COUNTS.format(fits=fits)}{_PAIR_COUNTS if kind == 'pairs' else ''}")
+    return counts
 
 
 _PROMPTS = """
