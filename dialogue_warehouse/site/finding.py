@@ -17,7 +17,7 @@ from dialogue_warehouse.reading.dialogue_rows import Found, read_found
 from dialogue_warehouse.reading.findings import read_rows
 from dialogue_warehouse.reading.search import Index, Pieces, place_of
 from dialogue_warehouse.site import rendering
-from dialogue_warehouse.site.paging import Paging, address, number, paged
+from dialogue_warehouse.site.paging import ROWS, Paging, address, number, paged
 from dialogue_warehouse.site.published import Build
 from dialogue_warehouse.storage.search_index import KINDS, TURN_BITS
 
@@ -266,7 +266,7 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
     if dialogue is not None:
         opened = index.numbers[dialogue.key]
         place = matches.numbers.index(opened) if opened in matches.numbers else None
-    shown = wanted.page or (place // 50 + 1 if place is not None else 1)
+    shown = wanted.page or (place // ROWS + 1 if place is not None else 1)
     paging: Paging = paged(len(matches.numbers), shown, lambda page: wanted.address(page=page, key="", against=""))
     part = matches.numbers[paging.start : paging.last]
     texts = build.kept.get(

@@ -74,7 +74,7 @@ def answer(result: QueryResult) -> Answer:
         size += sum(len(text) for text in shown[-1] if text is not None)
         if size > SHOWN_CHARACTERS:
             break
-    numbers = [all(map(_is_number, values)) for values in zip(*first[:SHOWN], strict=True)]
+    numbers = [all(map(_is_number, values)) for values in zip(*first[: len(shown)], strict=True)]
     return Answer(columns=list(result.columns), is_number=numbers, rows=shown, is_more=len(first) > len(shown))
 
 

@@ -35,7 +35,6 @@ def publish(build_id: str, paths: WarehousePaths, rolled_back: str = "") -> None
 def copy(database: Path, to: Path) -> None:
     """Copy a database, read-only and with its time, in one step: readers see the whole old or the whole new file."""
     with files.replacing(to) as temporary:
-        temporary.unlink(missing_ok=True)
         shutil.copyfile(database, temporary)
         made = database.stat()
         with contextlib.suppress(OSError):  # a file with another time is compared by its content

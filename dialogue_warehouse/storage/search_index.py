@@ -157,9 +157,8 @@ KINDS = ("corpus", "split", "domain", "task", "channel", "act", "slot", "defect"
 
 
 def write(database: Path, to: Path, settings: Settings) -> None:
-    """Write the index of a build, whole or not at all. A database that lacks one of the tables gets none."""
+    """Write the index of a build, whole or not at all. Raises duckdb.Error if the database lacks one of the tables."""
     with files.replacing(to) as partial, builds.open_build(database, settings) as con:
-        partial.unlink(missing_ok=True)
         index = sqlite3.connect(partial, isolation_level=None)
         try:
             for pragma in ("page_size = 8192", "journal_mode = off", "synchronous = off"):

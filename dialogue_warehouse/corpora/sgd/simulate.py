@@ -363,8 +363,6 @@ def _can_have(design: Design, oddity: str) -> bool:
     return fits[oddity]
 
 
-__all__ = ["plan", "render"]
-
 NATURAL_ROWS = 3.6
 """Mean number of entities that a search returns in a file of the expected size."""
 
