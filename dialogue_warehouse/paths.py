@@ -1,4 +1,4 @@
-"""Paths on disk. No other module builds a path by hand."""
+"""Paths on disk: of the installation, of the user, and of a warehouse. Other modules take them from here."""
 
 from __future__ import annotations
 

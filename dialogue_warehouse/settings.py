@@ -54,8 +54,9 @@ SWITCHES = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0",
 PER_CORE = 4
 """Threads and processes allowed per core; with more, a build is slower."""
 MOST = 1_000
-"""The maximum of every other number."""
+"""The maximum of every other number, except of seconds."""
 MOST_SECONDS = 7 * 24 * 3600
+"""The maximum of a number of seconds: a week."""
 LONGEST_WAIT = 120.0
 """Longest wait before a file is requested again, in seconds."""
 MOST_MEMORY = "1000TB"

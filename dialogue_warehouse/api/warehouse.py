@@ -201,7 +201,7 @@ class Warehouse:
         sample: int | None = None,
         seed: int = 0,
     ) -> Dialogues:
-        """Select dialogues, with the same options as the commands `export` and `search`.
+        """Select dialogues, with the options of the command `export`, or by their keys.
 
         Parameters
         ----------

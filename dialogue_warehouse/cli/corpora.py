@@ -98,7 +98,7 @@ def check_corpus(name: str, no_tests: bool, warehouse: Path | None) -> None:
 
 
 def _report(step: str, problems: list[str]) -> bool:
-    """Print the result of a step; return if nothing is missing."""
+    """Print the result of a step; return whether nothing is missing."""
     click.echo(f"{step:<11} {'ok' if not problems else f'{len(problems)} to do'}")
     for problem in problems:
         click.echo(f"  {problem}")
@@ -201,7 +201,7 @@ def _stale_dictionary() -> list[str]:
 
 
 def _run_tests(step: str, name: str, *options: str) -> bool:
-    """Run tests of this corpus with pytest, which prints their results; return if all passed."""
+    """Run tests of this corpus with pytest, which prints their results; return whether all passed."""
     click.echo(f"{step:<11} pytest --corpus {name} {' '.join(options)}")
     started = time.monotonic()
     status = _run_in_clone("pytest", "--corpus", name, *options).returncode

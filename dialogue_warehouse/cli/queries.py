@@ -1,4 +1,7 @@
-"""The commands that read: `sql`, `tables`, `describe`, `show`, `claims`, `violations`, `trace`, `verify`, `restore`."""
+"""The commands that read.
+
+They are `sql`, `tables`, `describe`, `search`, `show`, `claims`, `violations`, `trace`, `verify` and `restore`.
+"""
 
 from __future__ import annotations
 
@@ -264,7 +267,7 @@ def claims(
 
 
 def _detail(form: str | None, verbose: bool) -> Detail:
-    """Return how many columns are shown: all of them in a file."""
+    """Return how many columns are shown: all of them, except in a table."""
     if form not in (None, "table"):
         return "whole"
     return "verbose" if verbose else "short"

@@ -71,7 +71,8 @@ def resolve(document: Any, pointer: str) -> Any:
 def text_at(document: bytes, pointer: str) -> str | None:
     """Return the JSON at a pointer on one line, with its numerals as they are written: 1.10 is not 1.1.
 
-    Return None if half a surrogate pair prevents it. Raises LookupError if there is nothing at the pointer.
+    Return None if half a surrogate pair prevents it. The pointer must fit the document: LookupError is raised for a key
+    or an index that is not there.
     """
     try:
         text = bytes(document)

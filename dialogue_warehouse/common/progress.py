@@ -1,8 +1,8 @@
 """Progress of a command: one line per stage, with its result and duration; or events as JSON, one object per line.
 
 On a terminal a running stage has a spinner and a counter of seconds. Elsewhere only finished stages are shown, as plain
-lines. `quiet` shows nothing. With DIALOGUE_LOG_FORMAT=json, each stage, notice and error is an event with fields.
-All of it goes to standard error; standard output is for results.
+lines. With DIALOGUE_LOG_FORMAT=json, each stage, notice and error is an event with fields. `quiet` shows none of it,
+except events of notices and errors. All of it goes to standard error; standard output is for results.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Stage:
 
 
 class Reporter:
-    """Shows the stages and notices of one build."""
+    """Shows the stages of a command, and collects its notices."""
 
     def __init__(self, quiet: bool = True) -> None:
         self.quiet = quiet
@@ -129,7 +129,7 @@ class Reporter:
         )
 
     def notice(self, text: str) -> None:
-        """Record a notice that does not stop the build; the summary repeats it."""
+        """Record a notice that does not stop the build, for the summary; as an event it is written at once."""
         self.notices.append(text)
         log_event("notice", logging.WARNING, text=text)
 

@@ -1,4 +1,4 @@
-"""The files of a corpus that say how it is restored and exported, and the queries in them.
+"""The files of a corpus that say how it is restored, exported and scored, and the queries in them.
 
 A query is below a comment with its name: `-- entity: calls`.
 """

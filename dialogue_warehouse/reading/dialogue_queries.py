@@ -17,7 +17,7 @@ AMONG = re.compile(r" and [a-z_.]+ in \(select unnest\(\$keys\)\)")
 
 
 def parameters_of(keys: Sequence[str]) -> dict[str, Any]:
-    """Return the parameters of a query for these dialogues, of which there must be one."""
+    """Return the parameters of a query for these dialogues, at least one."""
     return {"keys": list(keys), "first": min(keys), "last": max(keys)}
 
 

@@ -234,7 +234,8 @@ def _is_being_published(paths: WarehousePaths, build_id: str) -> bool:
 def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) -> Problem | None:
     """Return a problem if no check of the source has finished for this number of hours.
 
-    Before the first check, the hours are counted from the moment at which the folder became a warehouse.
+    Without a recorded check, the hours are counted from the start of the published build, or else from the moment at
+    which the folder became a warehouse.
     """
     last = last_check(paths)
     start = last or _beginning(paths)
@@ -245,7 +246,7 @@ def overdue(paths: WarehousePaths, hours: float, now: datetime | None = None) ->
 
 
 def _beginning(paths: WarehousePaths) -> datetime | None:
-    """Return the time of the last build, or of the first file of the warehouse; None if it is not a warehouse."""
+    """Return the start of the published build, or the time of the mark of the warehouse; None if it is not one."""
     if not ownership.is_warehouse(paths):
         return None
     published = _published(paths)

@@ -1,4 +1,4 @@
-"""The result of landing one file: the manifest of its Parquet file."""
+"""Manifests of landed Parquet files, and the reason why a corpus falls back to its published files."""
 
 from __future__ import annotations
 

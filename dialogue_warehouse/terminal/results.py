@@ -117,7 +117,7 @@ DISPLAYED_LINES = 60
 
 
 def print_trace(found: Trace, as_json: bool = False, console: Console | None = None) -> None:
-    """Print a trace as lines and indented JSON, or as one JSON object. Raises ChangedSourceError afterwards."""
+    """Print a trace as lines and indented JSON, or as JSON. Raises ChangedSourceError if the source has changed."""
     if as_json:
         print(visible_json(json.dumps(as_object(found), ensure_ascii=False, indent=1, default=_plain)))
     else:

@@ -68,7 +68,7 @@ Turn = tuple[str, str, str, str | None, list[str]]
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Plan the five files of the release: name, size in bytes, and number of records of each kind."""
+    """Plan the five files of the release: name, size in bytes, and the scale if the file depends on it."""
     return [
         PlannedFile(CONVERSATION_FILE, round(BYTES * scale), scale),
         PlannedFile("utterances.json", round(UTTERANCES * scale * 50), scale),

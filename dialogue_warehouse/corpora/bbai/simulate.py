@@ -299,7 +299,7 @@ NEWLINE_RESPONSES = 60
 
 
 def plan(scale: float) -> list[PlannedFile]:
-    """Plan the five files of the release: name, size in bytes, and number of records of each kind."""
+    """Plan the five files of the release: name, size in bytes, and the scale if the file depends on it."""
     files = [PlannedFile("descriptions.json", 9_000)]
     for name, part in PARTS.items():
         weight = scaled(part.questions_per_domain, scale) * len(TOPICS) * 2_040
