@@ -24,7 +24,7 @@ ARGUMENTS = (
     (r"--corpora\b", "corpus"),
     (r"--licenses\b", "license"),
     (r"--sample N --seed S", "sample=N and seed=S"),
-    (r"--force overwrites", "force=True overwrites"),
+    (r"--force (overwrites|removes)", r"force=True \1"),
     (r"--form (\w+):", r"form '\1':"),
     (r"--fuzzy (\w+):", r"fuzzy '\1':"),
     (r"\b(\w+), or --timeout of `sql`,", r"the variable \1"),

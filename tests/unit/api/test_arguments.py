@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,8 @@ import pytest
 
 import dialogue_warehouse as dw
 from dialogue_warehouse.api import arguments
+from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.paths import CLONE
 
 FLAGS = [
     (method.__name__, name)
@@ -129,6 +132,27 @@ def test_what_cannot_be_done_is_a_check_error_of_one_line(raised: Exception, sai
     with pytest.raises(dw.CheckError) as refused, arguments.in_words_of_python():
         raise raised
     assert str(refused.value) == said
+
+
+def errors_of(module: Path) -> Iterator[str]:
+    """Yield the texts of the errors that a module raises, with `x` for each value."""
+    for raised in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for text in ast.walk(raised.exc) if isinstance(raised, ast.Raise) and raised.exc else ():
+            if isinstance(text, ast.JoinedStr):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in text.values)
+
+
+@pytest.mark.parametrize(
+    "module", ["exporting/writing", "common/files", "reading/selection", "reading/query", "scoring/running"]
+)
+def test_no_error_names_an_option_of_the_command_line(module: str):
+    """Regression: `export` named --force of files of another export."""
+    named = [text for text in errors_of(CLONE / f"dialogue_warehouse/{module}.py") if "--" in text]
+    assert named
+    for text in named:
+        with pytest.raises(dw.InputError) as refused, arguments.in_words_of_python():
+            raise InputError(text)
+        assert "--" not in str(refused.value)
 
 
 def test_summary_of_a_build_of_another_version_names_it(paths):
