@@ -48,7 +48,7 @@ class BuildError(CheckError):
 
 
 class DownloadError(CheckError):
-    """A file cannot be downloaded from its URL, or differs from its checksum. Nothing of it was kept."""
+    """A file cannot be downloaded from its URL, or differs from its checksum. The next call continues a cut one."""
 
 
 EXTRAS = {
