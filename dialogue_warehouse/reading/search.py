@@ -31,6 +31,8 @@ from dialogue_warehouse.storage.search_index import KINDS, TURN_BITS
 WORD = re.compile(r'"([^"]*)"?(\*)?|([^\s"]+)')
 """A phrase in quotes, or a word; a star behind either of them finds words that begin so."""
 MOST_WORDS = 50
+MOST_CHARACTERS = 2_000
+"""Characters of all words. A page repeats them in each of its links."""
 MOST_RANKED = 50_000
 """Hits that are ranked. More of them are in the order of publication, because a rank for each takes too long."""
 
@@ -151,8 +153,12 @@ def numbers_of(dialogues: int) -> Sequence[int]:
 def expression(words: str) -> str:
     """Return the words in the notation of FTS5, in which every word must match.
 
-    Raises InputError if there is none, and for words that are not Unicode.
+    Raises InputError if there is none, if there are too many, and for words that are not Unicode.
     """
+    if len(words) > MOST_CHARACTERS:
+        raise InputError(
+            f"the search has {len(words):,} characters; up to {MOST_CHARACTERS:,} can be searched at a time"
+        )
     if not is_unicode(words):
         raise InputError(f"the search '{words}' is not valid UTF-8")
     found = []

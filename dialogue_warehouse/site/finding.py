@@ -255,10 +255,12 @@ def _rules(dialogue: Dialogue) -> str:
 def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, Any]:
     """Return what the page shows. Raises InputError for a key without a row."""
     index, wanted, error = build.index(con), wanted_by(parameters), None
+    said = wanted.said
     try:
         matches = match(index, wanted)
-    except InputError as refused:
-        error, matches = str(refused), match(index, replace(wanted, said="", order="published"))
+    except InputError as refused:  # the field still shows the words, but no link repeats them
+        error, wanted = str(refused), replace(wanted, said="", order="published")
+        matches = match(index, wanted)
     found_by = prepare(build, con) if wanted.key else None
     dialogue = dialogues.read_dialogue(con, wanted.key, found_by) if wanted.key else None
     other = dialogues.read_dialogue(con, wanted.against, found_by) if wanted.key and wanted.against else None
@@ -285,6 +287,7 @@ def page(build: Build, con: Connection, parameters: QueryParams) -> dict[str, An
 
     return {
         "wanted": wanted,
+        "said": said,
         "orders": {name: title for name, title in ORDERS.items() if wanted.said or name != "best"},
         "default_order": "best" if wanted.said else "published",
         "kept": labels,

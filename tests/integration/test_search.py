@@ -220,6 +220,8 @@ def test_search_that_is_not_unicode_is_refused(paths: WarehousePaths) -> None:
 def test_search_with_very_many_words_is_refused() -> None:
     with pytest.raises(InputError, match="51 words"):
         search.expression("word " * 51)
+    with pytest.raises(InputError, match="2,001 characters"):
+        search.expression("w" * 2_001)
 
 
 @pytest.mark.parametrize("text", ["The movie, the MOVIE.", "a \x01movie\x01\x01", "mövie", "no hit", ""])

@@ -115,6 +115,7 @@ def test_words_are_found_in_all_utterances_and_marked(client: TestClient, con: d
     assert utterance.strip(" .?!") in Page(text).marked
     assert keys_on(opened(client, "/dialogues?said=nospeakereversaysthis")) == []
     assert "has no word" in opened(client, "/dialogues?said=%3F")
+    assert opened(client, f"/dialogues?said={'w' * 3_000}").count("w" * 3_000) == 1  # in the field, but in no link
 
 
 @pytest.mark.parametrize(
