@@ -167,7 +167,7 @@ def _explained() -> Generator[None]:
         yield
     except (duckdb.BinderException, duckdb.CatalogException) as error:
         raise InputError(
-            "the published build was made by an older version and cannot show dialogues: build again"
+            "the build was made by an older version and cannot show dialogues: build again, or open a newer copy"
         ) from error
 
 

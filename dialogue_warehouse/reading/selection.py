@@ -199,7 +199,7 @@ def _keys_where(con: Connection, expression: str, timeout: float | None) -> set[
     if changing := _changing(con, expression):
         raise QueryError(
             f"--where: {changing} can select other dialogues on the next run;"
-            " write the value itself, or use --sample N --seed S"
+            " write the value itself; an export has --sample N --seed S"
         )
     try:
         result = run_query(con, f"select dialogue_key from core.dim_dialogues where ({expression}\n)", timeout=timeout)

@@ -61,7 +61,7 @@ def publish(build: Build, paths: WarehousePaths, settings: Settings | None = Non
 
 
 def _index(database: Path, to: Path, settings: Settings) -> None:
-    """Write the search index of a build. A build without the tables of this version has none: readers scan it."""
+    """Write the search index of a build. Without the tables of this version there is none: readers make their own."""
     with contextlib.suppress(duckdb.CatalogException, duckdb.BinderException):
         search_index.write(database, to, settings)
         files.flush(to)
