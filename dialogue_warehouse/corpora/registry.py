@@ -96,9 +96,10 @@ _types_of = functools.cache(get_type_hints)
 
 
 def _checked(place: str, kind: type[Corpus | SourceFile], facts: Any, given: Sequence[str] = ()) -> dict[str, Any]:
-    """Return facts of a corpus or a file. Raises CorpusError for a key that is unknown or missing, or a wrong type.
+    """Return facts of a corpus or a file.
 
-    The code fills the fields in `given`; the mirrors are checked separately.
+    Raises CorpusError for a key that is unknown or missing, a needed text that is empty, or a wrong type. The code
+    fills the fields in `given`; the mirrors are checked separately.
     """
     entry = f"{place}: {facts['path']}" if isinstance(facts, dict) and "path" in facts else place
     known = {field.name: field for field in fields(kind) if field.name not in given}
@@ -109,6 +110,8 @@ def _checked(place: str, kind: type[Corpus | SourceFile], facts: Any, given: Seq
     needed = [name for name, field in known.items() if field.default is MISSING]
     if lacking := [name for name in needed if name not in facts]:
         raise CorpusError(f"{entry}: '{lacking[0]}' is missing")
+    if empty := [name for name in needed if isinstance(facts[name], str) and not facts[name].strip()]:
+        raise CorpusError(f"{entry}: '{empty[0]}' is empty")
     types = _types_of(kind)
     for name in facts.keys() - {"mirrors"}:
         try:

@@ -78,6 +78,13 @@ def records_of(entity: Entity, text: bytes) -> Iterator[tuple[str, Any]]:
             yield "", whole
 
 
+NEEDED = {
+    "set aside": "; the corpus's release/ in tests/fixtures needs a record that the schema refuses",
+    "extras": "; the corpus's release/ in tests/fixtures needs a key or a column that the schema does not know",
+}
+"""Maps a result to the record that the hand-written release may lack if the result is rare."""
+
+
 class Fuzz:
     """Lands file after file, and counts the results."""
 
@@ -143,7 +150,7 @@ def test_no_file_crashes_landing(
     if all(entity.container in (Container.LINES, Container.TABLE) for entity in corpus.entities):
         kinds.remove("uncertain")  # a value of CSV is a text
     for kind in kinds:
-        assert fuzz.outcomes[kind] > cases / 50, f"few {kind}: {dict(fuzz.outcomes)}"
+        assert fuzz.outcomes[kind] > cases / 50, f"few {kind}: {dict(fuzz.outcomes)}{NEEDED.get(kind, '')}"
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,10 @@ def test_every_model_is_described_with_its_grain_first() -> None:
     assert sorted((set(described) | inheriting()) ^ set(paths)) == []
     assert set(described) & inheriting() == set()
     for name, model in described.items():
-        assert model.get("description", "").startswith("One row per "), name
+        description = model.get("description", "")
+        assert description.startswith("One row per "), (
+            f"{name}: its description in the YAML must begin with 'One row per'"
+        )
         # The columns of staging are described by their names in columns.md, those of the rules by `stack_rules`.
         assert "columns" in model or {"staging", "rules", "intermediate"} & {*paths[name].parts}, name
         assert [column["name"] for column in model.get("columns", []) if not column.get("description")] == [], name

@@ -39,7 +39,7 @@ DIFFERENT_ON_SPARK = {
     "regexp_replace (first match on DuckDB, all on Spark)": r"\bregexp_replace\s*\(",
     "indexing a list (from 1 on DuckDB, from 0 on Spark)": r"\w\[",
     "a list literal": r"(?<![\w{%])\[(?=[^\]]*\])",
-    "a quoted identifier (a string on Spark)": r'"',
+    "a quoted identifier (a string on Spark: a word of SQL needs no quotes after its table, as in lines.order)": r'"',
     "exclude": r"\bexclude\b",
     "union by name": r"\bby\s+name\b",
     "try_cast": r"\btry_cast\b",

@@ -58,6 +58,8 @@ def test_mirrors_of_a_corpus_and_of_a_file_are_asked_after_the_publisher(
         ('^license = ".*"', 'licence = "none"', "unknown key 'licence'; the keys are corpus_id, title, "),
         ('^license = ".*"\n', "", "'license' is missing"),
         ('^license = ".*"', "license =", "Invalid value .at line "),
+        ('^license = ".*"', 'license = " "', "'license' is empty"),
+        ('^url = ".*"', 'url = ""', "'url' is empty"),
         ('^license = ".*"', "license = 4", "'license': Expected `str`, got `int`"),
         ('^url = ".*"\n', "", "'url' is missing"),
         ('^path = "(.*)"', r'path = "\1"\nbytes = "12"', "'bytes': Expected `int . null`, got `str`"),
