@@ -58,7 +58,7 @@ left join core.fct_turns as turns on units.turn_key = turns.turn_key
 where
     units.run_id = {run} and units.metric = {metric} and units.variant is not distinct from {variant}
     and (not units.is_scored or units.numerator < units.denominator)
-order by units.is_scored desc, units.dialogue_key, turns.turn_index, units.unit_key"""
+order by units.is_scored desc, units.dialogue_key, length(units.turn_key), units.turn_key, units.unit_key"""
 LOST = f"""
     select
         count(distinct units.dialogue_key) as dialogues

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -241,6 +242,19 @@ def test_keys_that_the_build_lacks_are_marked_and_named(edited_folder: Path, of_
         "report", "--warehouse", edited_folder, "--scores", of_another_build, "--to", of_another_build.parent / "site"
     )
     assert (completed.returncode, completed.stderr) == (0, f"{notice}\n")
+
+
+def test_units_that_the_build_lacks_are_in_the_order_of_their_turns(
+    edited_folder: Path, of_another_build: Path
+) -> None:
+    """Turn 10 comes after turn 9, whether or not the build has them."""
+    with open_published(WarehousePaths(edited_folder), scores=of_another_build) as con:
+        for ids in run_ids(con).values():
+            turns: dict[tuple[bool, str], list[int]] = defaultdict(list)
+            for unit in scores.read_run(con, ids[0]).units.rows:
+                dialogue, _, turn = (unit["turn_key"] or "").rpartition("/")
+                turns[unit["is_scored"], dialogue] += [int(turn)] if turn else []
+            assert all(found == sorted(found) for found in turns.values())
 
 
 def wrong_files(folder: Path) -> dict[str, tuple[Path, str]]:

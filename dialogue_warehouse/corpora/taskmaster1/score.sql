@@ -87,6 +87,8 @@ full join predicted
     and gold_arguments.name = predicted.name
     and gold_arguments.text = predicted.text
 
+-- Precision and F1 have a unit in each utterance, even if it has no argument: other predictions that are compared may
+-- have one there.
 -- part: units
 with
 
@@ -157,10 +159,10 @@ select
     utterances.measure.metric as metric,
     null as variant,
     utterances.is_scored,
-    cast(utterances.measure.numerator as double) as numerator,
-    cast(utterances.measure.denominator as double) as denominator
+    coalesce(cast(utterances.measure.numerator as double), 0) as numerator,
+    coalesce(cast(utterances.measure.denominator as double), 0) as denominator
 from utterances
-where utterances.measure.denominator > 0
+where utterances.measure.denominator > 0 or utterances.measure.metric in ('argument_precision', 'argument_f1')
 
 union all
 select
