@@ -54,8 +54,8 @@ FOR_NOW = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM")
 OF_RUNS = ("history/runs", "storage")
 """Folders below Dagster's home with the event log of a run and its output, under the run's id."""
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-INPUT_POINTER = "dagster/input_event_pointer/"
-"""Prefix of the tags that hold an event's number in the instance that it was made on."""
+PROVENANCE = ("dagster/input_", "dagster/code_version")
+"""Prefixes of the tags that say what an asset was made from: code, events, and versions of data."""
 
 
 SECONDS_TO_START = 300
@@ -185,7 +185,9 @@ def _kept_open(paths: WarehousePaths) -> Generator[None]:
 def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
     """Return the events of a run without their ties to the run's own instance; `PUBLISHED` is last.
 
-    There are none if the run has made no asset of `published`, because nothing was published.
+    Events and versions of that instance are not in the kept one, where each asset would be shown as stale. Without
+    them, Dagster compares the times of the events, and an asset is reported after those that it was made from. There
+    are none if the run has made no asset of `published`, because nothing was published.
     """
     made = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
     if not any(one.asset_key.path[0] == PUBLISHED.path[0] for one in made):
@@ -195,7 +197,7 @@ def events_of(result: dg.ExecuteInProcessResult) -> list[AssetEvent]:
             one.asset_key,
             description=one.description,
             metadata=one.metadata,
-            tags={name: value for name, value in (one.tags or {}).items() if not name.startswith(INPUT_POINTER)},
+            tags={name: value for name, value in (one.tags or {}).items() if not name.startswith(PROVENANCE)},
         )
         for one in made
     ]

@@ -76,11 +76,7 @@ def test_build_is_shown_by_its_assets_and_checks_but_not_as_a_run(
         for key in (judged.key, PUBLISHED):
             made = latest(instance, key)
             assert made is not None
-            assert made.tags is not None
-            assert not [tag for tag in made.tags if "event_pointer" in tag], (
-                "it points to an event of the other instance"
-            )
-            assert [tag for tag in made.tags if tag.startswith("dagster/input_data_version/")]
+            assert [tag for tag in made.tags or () if "input" in tag] == [], "they are about the other instance"
         assert check_results(instance) == [(False, dg.AssetCheckSeverity.ERROR, 1)]
         assert instance.get_run_records() == []
     assert capsys.readouterr().out == ""

@@ -82,6 +82,13 @@ def browser(browser: Browser) -> Iterator[Browser]:
     browser.open("about:blank", 1280, "light")
 
 
+def test_build_of_the_command_line_leaves_no_asset_stale(site: Served) -> None:
+    """Regression: almost every asset had the reason "has a new dependency", for the build ran in another instance."""
+    nodes = site.ask("{ assetNodes { assetKey { path } staleStatus staleCauses { reason } } }")["assetNodes"]
+    assert {"/".join(MODEL["path"]), "published/dialogues"} <= {"/".join(node["assetKey"]["path"]) for node in nodes}
+    assert [node for node in nodes if node["staleStatus"] != "FRESH"] == []
+
+
 def test_second_run_waits_while_the_first_one_runs(site: Served, launched: tuple[str, str]) -> None:
     runs = site.runs()
     assert [runs[run]["status"] for run in launched] == ["STARTED", "QUEUED"]
