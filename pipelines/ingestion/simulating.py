@@ -78,7 +78,10 @@ def _generated_files(folder: Path) -> list[Path]:
     is_generated = source_tree.holds_generated(folder)
     for path in found:
         if not (is_generated and _is_own(path, folder, corpus)):
-            raise InputError(f"{folder}: contains files that were not generated, such as {path}; choose another folder")
+            raise InputError(
+                f"{folder}: contains files that were not generated, such as {path}; "
+                "move them away or choose another folder"
+            )
     return found
 
 

@@ -177,7 +177,8 @@ def test_foreign_file_in_a_generated_release_is_not_removed(tmp_path: Path, fore
     own.parent.mkdir(exist_ok=True)
     own.symlink_to(tmp_path) if foreign == "link" else own.write_text("mine")
     with pytest.raises(
-        InputError, match=rf"contains files that were not generated, such as {own}; choose another folder"
+        InputError,
+        match=rf"contains files that were not generated, such as {own}; move them away or choose another folder",
     ):
         simulate(tmp_path, SAMPLE_SCALE, seed=1, corpora=(corpus_id,))
     assert {name: digest for name, digest in digests(tmp_path).items() if name in before} == before
