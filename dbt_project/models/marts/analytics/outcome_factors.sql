@@ -13,7 +13,7 @@ with
 attributes as (
     select
         scenario_key,
-        count(*) as attributes,
+        count(attribute) as attributes,
         min(alpha) as lowest_alpha
     from {{ ref('dim_scenario_attributes') }}
     group by scenario_key
