@@ -62,16 +62,19 @@ knowledge as (
     group by dialogue_key, agent
 ),
 
--- Not exactly one friend in common: the task has no solution, or several.
+-- Not exactly one friend in common: the task has no solution, or several. A dialogue may have no list at all.
 shared_friends as (
     select
-        dialogue_key,
-        dialogue_key as row_key,
-        'the agents share from ' || cast(min(shared_count) as string) || ' to ' || cast(max(shared_count) as string)
-            || ' friends' as detail
-    from knowledge
-    group by dialogue_key
-    having min(shared_count) <> 1 or max(shared_count) <> 1
+        dialogues.dialogue_key,
+        dialogues.dialogue_key as row_key,
+        'the agents share from ' || cast(coalesce(min(knowledge.shared_count), 0) as string) || ' to '
+            || cast(coalesce(max(knowledge.shared_count), 0) as string) || ' friends' as detail
+    from {{ ref('dim_dialogues') }} as dialogues
+    left join knowledge
+        on dialogues.dialogue_key = knowledge.dialogue_key
+    where dialogues.corpus_id = 'mutualfriends'
+    group by dialogues.dialogue_key
+    having coalesce(min(knowledge.shared_count), 0) <> 1 or coalesce(max(knowledge.shared_count), 0) <> 1
 ),
 
 -- The knowledge bases of the two agents have different sizes.
