@@ -2,15 +2,11 @@
 
 with
 
-dialogues as (
-    select * from {{ ref('stg_sgd__dialogues') }}
-),
-
 counted as (
     select
         *,
         cast({{ id_occurrence('source_part', 'dialogue_id') }} as integer) as id_occurrence
-    from dialogues
+    from {{ ref('stg_sgd__dialogues') }}
 )
 
 select

@@ -1,12 +1,8 @@
 select
     dialogues.dialogue_key || '/' || cast(results.turn_index as string) || '/frame/'
         || cast(results.frame_index as string) || '/result/' || cast(results.result_index as string) as result_key,
-    case
-        when results.method is not null
-            then
-                dialogues.dialogue_key || '/' || cast(results.turn_index as string) || '/frame/'
-                || cast(results.frame_index as string) || '/call'
-    end as call_key,
+    dialogues.dialogue_key || '/' || cast(results.turn_index as string) || '/frame/'
+        || cast(results.frame_index as string) || '/call' as call_key,
     dialogues.dialogue_key || '/' || cast(results.turn_index as string) as turn_key,
     dialogues.dialogue_key,
     dialogues.corpus_id,

@@ -5,6 +5,5 @@ select
     turn_index,
 
     speaker,
-    act,
     {{ explode_indexed('action_values', 'value', 'value_index') }}
 from {{ ref('stg_abcd__delexed_turns') }}

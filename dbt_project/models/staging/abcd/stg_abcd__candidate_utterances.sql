@@ -1,5 +1,4 @@
 select
-    source_file_id,
     record_index as candidate_id,
     value as utterance
 from {{ source('raw_abcd', 'abcd__utterances') }}

@@ -1,7 +1,6 @@
 select
     source_file_id,
     record_index,
-    record_pointer,
     source_part,
 
     utterance,

@@ -1,7 +1,5 @@
 select
-    source_file_id,
     record_index,
-
     record_key as source_name,
     value as description
 from {{ source('raw_bbai', 'bbai__descriptions') }}

@@ -14,6 +14,5 @@ select
     record_index,
     record_pointer,
     agent,
-    cast(cardinality(items) as integer) as item_count,
     items
 from knowledge_bases

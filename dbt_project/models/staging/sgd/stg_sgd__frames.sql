@@ -4,7 +4,6 @@ select
     turn_index,
     frame_index,
 
-    speaker,
     service,
     state.active_intent as active_intent,
     state.requested_slots as requested_slots,

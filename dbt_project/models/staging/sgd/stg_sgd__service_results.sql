@@ -5,6 +5,5 @@ select
     frame_index,
 
     service,
-    service_call.method as method,
     {{ explode_indexed('service_results', 'entity', 'result_index') }}
 from {{ ref('stg_sgd__nested_frames') }}
