@@ -1,5 +1,5 @@
-{#- A button's caption is its action with spaces instead of hyphens, except for the captions listed here; N/A and
-    End Conversation press no button. -#}
+{#- A button's caption is its action with capital letters and with spaces instead of hyphens, except for the captions
+    listed here; N/A and End Conversation press no button. -#}
 with
 
 buttons as (

@@ -1,6 +1,6 @@
 {{ config(materialized='table') }}
 
-{#- Each item of each knowledge base as one comparable text: its attributes in order of their names. -#}
+{#- Each item that has attributes as one comparable text: its attributes in order of their names. -#}
 select
     source_file_id,
     record_index,

@@ -37,7 +37,7 @@ slot_values as (
     where slots.annotation_type = 'state'
 ),
 
--- One slot in fourteen has more than one value; sorting all of them would take three times as long.
+-- One slot in seven has more than one value; sorting all of them would take three times as long.
 longer_lists as (
     select
         slot_values.number,
