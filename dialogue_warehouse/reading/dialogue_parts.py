@@ -381,7 +381,8 @@ def by_votes(answers: Iterable[Answer]) -> list[Answer]:
 
 def target_of(candidates: Candidates) -> str:
     """Return where the target is among the candidates."""
-    return "no target" if candidates.target_position is None else f"the target at {candidates.target_position}"
+    position = candidates.target_position
+    return "no target" if position is None or position < 0 else f"the target at {position}"
 
 
 def rewards(dialogue: Dialogue) -> str | None:

@@ -66,10 +66,11 @@ def test_answer_without_votes_is_last() -> None:
     assert re.findall(r'<td class="number">(\d*)</td>', page.partition('class="answers"')[2]) == ["3", "2", ""]
 
 
-def test_candidates_without_a_target_have_none() -> None:
-    """Regression: the page had None, a word of Python."""
+@pytest.mark.parametrize("position", [None, -1])
+def test_candidates_without_a_target_have_none(position: int | None) -> None:
+    """Regression: the page had None, a word of Python, or a position of -1."""
     dialogue = everything("x")
     turn = next(turn for turn in dialogue.turns if turn.candidates)
-    list_of = msgspec.structs.replace(turn.candidates[0], target_position=None)
+    list_of = msgspec.structs.replace(turn.candidates[0], target_position=position)
     turn = msgspec.structs.replace(turn, candidates=(list_of,))
     assert "1 candidates, no target<" in rendering.render_fragment(dataclasses.replace(dialogue, turns=(turn,)))

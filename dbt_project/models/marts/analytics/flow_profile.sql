@@ -20,8 +20,8 @@ retrievals as (
     select
         dialogue_key,
         count(*) as retrievals,
-        sum(target_position) as positions,
-        count(target_position) as targets
+        sum(target_position) filter (where target_position >= 0) as positions,
+        count(*) filter (where target_position >= 0) as targets
     from {{ ref('fct_candidates') }}
     group by dialogue_key
 ),

@@ -60,7 +60,7 @@ lengths as (
         target_position as length,
         count(*) as times
     from {{ ref('fct_candidates') }}
-    where target_position is not null
+    where target_position >= 0
     group by corpus_id, split, target_position
 )
 
