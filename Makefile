@@ -22,7 +22,7 @@ export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help warehouse test lint format dagster faults pictures bench bench-dialogues bench-peers bench-exports bench-scores bench-pages bench-spark bench-readme spark validators lock clean
+.PHONY: help warehouse test lint format dagster faults pictures editor bench bench-dialogues bench-peers bench-exports bench-scores bench-pages bench-spark bench-readme spark validators lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'

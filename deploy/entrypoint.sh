@@ -15,10 +15,14 @@ daemon)
     exec dagster-daemon run --module-name pipelines.definitions "$@"
     ;;
 watch)
-    # Each hour, without Dagster: in place of the timer of systemd. It ends within a second after a signal to stop.
+    # Each hour, without Dagster: in place of the timer of systemd. It ends within a second after a signal to stop: the
+    # first process of a container ignores one that it does not trap, and a shell traps none while a command runs.
+    trap 'exit 0' INT TERM
     while :; do
-        dialogue-warehouse status --alert || :
-        sleep 3600
+        dialogue-warehouse status --alert &
+        wait "$!" || :
+        sleep 3600 &
+        wait "$!"
     done
     ;;
 *)

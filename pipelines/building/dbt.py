@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 LOCATION = "external_location"
 """dbt-duckdb's name for the files that a source is read from."""
+MADE_OF = "made_of"
+"""The configuration of a model whose table another engine has made: its files (`macros/materializations.sql`)."""
 READ = "read_parquet('"
 """The prefix of a location in the project's sources; the path after it is relative to the scratch folder."""
 
@@ -232,9 +234,10 @@ def parse_and_write(paths: WarehousePaths, engine: str = DUCKDB) -> Parsed:
             _copy_whole(last, kept)
     result = _invoke([*_arguments("parse", DBT_PROJECT, target, engine), "--no-write-json"])
     _raise_interrupt(result.exception)
-    write_atomically(kept.with_suffix(OF_MACROS), macros)
-    _copy_whole(kept, last)
-    _copy_whole(kept.with_suffix(OF_MACROS), last.with_suffix(OF_MACROS))
+    if result.success:  # else dbt has kept no parse with these macros
+        write_atomically(kept.with_suffix(OF_MACROS), macros)
+        _copy_whole(kept, last)
+        _copy_whole(kept.with_suffix(OF_MACROS), last.with_suffix(OF_MACROS))
     disagreement = next(itertools.chain(pieces.unknown_tables(DBT_PROJECT), pieces.unlisted_models(DBT_PROJECT)), None)
     if not result.success:
         said = f"dbt cannot parse the project: {_describe_error(result.exception, target)}"
@@ -274,10 +277,10 @@ def build(
 ) -> list[NodeResult]:
     """Run the selected models and their tests, then release the database. Raises ModelError only when dbt cannot run.
 
-    `watch` is called with the result of each node that has finished. The command `run` runs no tests. With "empty" as
-    `tests`, a test runs only if it is selected by its own name. Models of corpora that are not in `built` have no rows;
-    they do not run. None: all corpora are built. If models that run in parallel need more memory than there is, those
-    that failed and those that need them run again, one at a time and with one thread.
+    `watch` gets the result of each node that has finished, and can end the run. The command `run` runs no tests. With
+    "empty" as `tests`, a test runs only if it is selected by its own name. Models of corpora that are not in `built`
+    have no rows; they do not run. None: all corpora are built. If models that run in parallel need more memory than
+    there is, those that failed and those that need them run again, one at a time and with one thread.
     """
     scratch, settings = plain_path(paths.scratch), settings or Settings()
     with sources_below(manifest, scratch):
@@ -304,10 +307,18 @@ def build(
     if settings.threads > 1 and any(node.is_out_of_memory for node in results.values()):
         failed = " ".join(node.name for node in results.values() if not node.is_passed)
         one_by_one = replace(settings, threads=1)
-        project = parse(paths, engine)  # a run changes the manifest
+        project = _with_files_of(manifest, parse(paths, engine))  # a run changes the manifest
         again = build(project, paths, failed, exclude, watch, one_by_one, engine, command, "empty", built)
         results |= {node.unique_id: node for node in again}
     return list(results.values())
+
+
+def _with_files_of(manifest: Manifest, project: Manifest) -> Manifest:
+    """Return `project`; its models are read from the same files of another engine as those of `manifest`."""
+    for name, node in manifest.nodes.items():
+        if made_of := node.config.get(MADE_OF):
+            project.nodes[name].config[MADE_OF] = made_of
+    return project
 
 
 def _folders_of(manifest: Manifest, corpora: Collection[str]) -> list[str]:

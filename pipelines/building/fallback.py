@@ -2,7 +2,8 @@
 
 With `keep_going`, a corpus whose source is damaged, or whose rows fail a check, falls back: the files that the
 published build landed take the place of the new ones, and the other corpora are built. Models and checks run over
-these rows as over all others. A failing model is run on parts of the rows, to name the corpus, file and record.
+these rows as over all others. On DuckDB, a failing model is run on parts of the rows, to name the corpus, file and
+record; on Spark, the folder of the model and the failing rows of a test name the corpus.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def load(
     for node in nodes:
         folder = tables / node.schema / node.name
         has_rows = any(folder.rglob("*.parquet"))
-        node.config["made_of"] = f"{folder}/**/*.parquet" if has_rows else NO_FILE
+        node.config[dbt.MADE_OF] = f"{folder}/**/*.parquet" if has_rows else NO_FILE
     select = " ".join(node.name for node in nodes)
     return dbt.build(manifest, paths, select=select, settings=settings, engine=DUCKDB, command="run")
 

@@ -36,7 +36,7 @@ class Summary:
     corpora: list[dict[str, Any]]
     """A row of analytics.corpus_overview each, with `passed`, `warned` and `failed` checks."""
     marts: dict[str, Any]
-    """The suite about the shared tables: evaluated, passed, warned, failed."""
+    """The same numbers of checks of the suite about the shared tables."""
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import tempfile
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
@@ -134,15 +135,23 @@ def check(paths: WarehousePaths) -> None:
     only about a file that an operator has changed, and not at all where it is not installed.
     """
     found, ours = _read(paths), yaml.safe_load(DAGSTER_YAML)
-    if os.environ.get(POSTGRES_URL, "").count("@") > 1 and (found is None or POSTGRES_URL in str(found.get("storage"))):
-        raise InputError(  # else a part of the password is taken for the host, which messages name
-            f"{POSTGRES_URL}: has more than one @; write all but the one before the host as %40"
-        )
+    if found is None or POSTGRES_URL in str(found.get("storage")):
+        _refuse_unclear(os.environ.get(POSTGRES_URL, ""))
     is_usual = found in (None, ours, ours | yaml.safe_load(IN_POSTGRESQL))
     if found is None or is_usual or importlib.util.find_spec("dagster") is None:
         return
     for reason in _reasons(found):
         raise InputError(f"{paths.dagster_yaml}: Dagster does not accept it: {in_one_line(reason, SHOWN)}; {MEND}")
+
+
+def _refuse_unclear(url: str) -> None:
+    """Raise InputError for a URL in which a password would be taken for the host or the port, which messages name."""
+    if url.count("@") > 1:
+        raise InputError(f"{POSTGRES_URL}: has more than one @; write all but the one before the host as %40")
+    try:
+        _ = urllib.parse.urlsplit(url).port if "@" not in url else None
+    except ValueError:
+        raise InputError(f"{POSTGRES_URL}: has no @ before the host, and what follows : is not a port") from None
 
 
 def _reasons(found: dict[str, Any]) -> Iterator[object]:

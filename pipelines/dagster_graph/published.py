@@ -11,7 +11,7 @@ import dagster as dg
 
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.corpora.release import Corpus
-from dialogue_warehouse.errors import InputError
+from dialogue_warehouse.errors import InputError, first_line
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import changes
 from dialogue_warehouse.reading.connection import open_published
@@ -166,14 +166,15 @@ def write_dbt_docs(paths: WarehousePaths, settings: Settings) -> None:
         tables = catalogue.describe_tables(con, has_filling=False)
     try:
         dbt_docs.write(paths.dbt_manifest, tables, paths.dbt_docs, report.build_meta(build_id))
-    except OSError as error:
-        raise InputError(f"{paths.dbt_docs}: cannot be written: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # also a manifest that is damaged, or a page of another version of dbt
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(f"{paths.dbt_docs}: cannot be written: {reason}") from error
 
 
 def report_asset() -> dg.AssetsDefinition:
     """Return the asset of the static site about the published build.
 
-    It takes far less than a second, so every build has one.
+    It takes a small part of the time of a build, so every build has one.
     """
 
     @dg.asset(

@@ -24,6 +24,7 @@ import click
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 
+from dialogue_warehouse.common.text import visible
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
@@ -175,7 +176,7 @@ def main(host: str, port: int, has_daemon: bool) -> None:
     try:
         serve(host, port, has_daemon)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
 
 

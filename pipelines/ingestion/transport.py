@@ -10,7 +10,7 @@ import contextlib
 import re
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -177,25 +177,36 @@ def _followed(url: str, location: str) -> str:
 def _copy(url: str, begin: Begin, offset: int) -> Head:
     """Receive a file of a folder."""
     path = Path(urllib.request.url2pathname(urllib.parse.urlsplit(url).path))
-    try:
+    with _at_the_mirror():
         if not path.is_file():
             raise UnavailableError("the mirror has no such file")
         stream = path.open("rb")
-    except OSError as error:
-        raise UnavailableError(f"cannot be read at the mirror: {error.strerror}") from error
     with stream:
         before = state_of(path)
-        size = stream.seek(0, 2)
+        with _at_the_mirror():
+            size = stream.seek(0, 2)
+            stream.seek(offset)
         if offset > size:
             raise NotResumableError
-        stream.seek(offset)
         head = Head(offset, Version(address_of(url), total=size))
         write = begin(head)
-        while (chunk := stream.read(CHUNK)) and write(chunk):
-            pass
+        is_wanted = True
+        while is_wanted:
+            with _at_the_mirror():  # but not around `write`, whose errors are about another file
+                chunk = stream.read(CHUNK)
+            is_wanted = bool(chunk) and write(chunk)
     if state_of(path) != before:
         raise TransientError("the file at the mirror changed while it was read")
     return head
+
+
+@contextlib.contextmanager
+def _at_the_mirror() -> Generator[None]:
+    """Turn an error of the system into an UnavailableError, which says that the mirror is at fault."""
+    try:
+        yield
+    except OSError as error:
+        raise UnavailableError(f"cannot be read at the mirror: {error.strerror}") from error
 
 
 def _head(answer: Answer, url: str, offset: int) -> Head:

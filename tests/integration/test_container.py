@@ -232,6 +232,23 @@ def test_services_start_are_well_and_start_again_after_a_kill(image: Image, tmp_
         assert image.run(*health["web"]).returncode != 0, "it is well though it does not run"
 
 
+def test_watch_ends_as_the_first_process_of_a_container(tmp_path: Path) -> None:
+    """Regression: without `--init`, it ignored the signal to stop, and `docker stop` killed it ten seconds later."""
+    program = tmp_path / "dialogue-warehouse"
+    program.write_text("#!/bin/sh\necho published\n")
+    program.chmod(0o755)
+    command = ("unshare", "--pid", "--fork", "--kill-child", "sh", DEPLOY / "entrypoint.sh", "watch")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": path}) as started:
+        try:
+            if started.stdout is None or started.stdout.readline() != b"published\n":
+                pytest.skip("no process can be made the first one of a container here")
+            os.kill(*inside(started), signal.SIGTERM)
+            assert started.wait(60) == 0
+        finally:
+            started.kill()
+
+
 PAGE = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:3000').read())"
 
 

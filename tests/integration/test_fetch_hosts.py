@@ -270,3 +270,6 @@ def test_mirror_may_be_a_folder(tmp_path):
     assert refused(tmp_path / "bad", file, unreadable) == "cannot be read at the mirror: File name too long"
     os.mkfifo(disk / "demo" / "pipe")
     assert refused(tmp_path / "bad", replace(file, path="pipe"), settings) == "the mirror has no such file"
+    (disk / "demo" / "broken").symlink_to("/proc/self/mem")  # can be opened, as on a broken disk, but not be read
+    reason = refused(tmp_path / "bad", replace(file, path="broken"), settings)
+    assert reason == "cannot be read at the mirror: Invalid argument"

@@ -55,10 +55,14 @@ def test_parsed_project_is_written_as_dbt_writes_it(
     assert {**written, "metadata": None} == {**by_dbt, "metadata": None}
 
 
+@pytest.mark.parametrize("is_broken_first", [False, True])
 def test_models_are_read_again_after_macros_and_a_model_have_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_broken_first: bool
 ) -> None:
-    """Regression: a warehouse of an earlier version kept the configuration that the macros of that version made."""
+    """Regression: a warehouse of an earlier version kept the configuration that the macros of that version made.
+
+    Regression: so did any warehouse, when the project could not be parsed after the macros had changed.
+    """
     project, paths = tmp_path / "dbt_project", WarehousePaths(tmp_path / "warehouse")
     shutil.copytree(dbt.DBT_PROJECT, project, ignore=shutil.ignore_patterns("target"))
     monkeypatch.setattr(dbt, "DBT_PROJECT", project)
@@ -72,8 +76,13 @@ def test_models_are_read_again_after_macros_and_a_model_have_changed(
         text = (macros / name).read_text(encoding="utf-8")
         assert text.count(old) == 1
         (macros / name).write_text(text.replace(old, new), encoding="utf-8")
-    with (project / "models/marts/quality/row_accounting.sql").open("a", encoding="utf-8") as model:
-        model.write("\n")
+    model = project / "models/marts/quality/row_accounting.sql"
+    text = model.read_text(encoding="utf-8")
+    if is_broken_first:
+        model.write_text(f"{text}{{{{", encoding="utf-8")
+        with pytest.raises(dbt.ModelError):
+            dbt.parse(paths)
+    model.write_text(f"{text}\n", encoding="utf-8")
     changed = [node.config.meta.get("more") for name, node in dbt.parse(paths).nodes.items() if "__accounting" in name]
     assert changed
     assert set(changed) == {1}

@@ -222,6 +222,8 @@ def test_sound_file_is_cached_until_it_or_a_rule_changes(tmp_path: Path, monkeyp
     of_before.remember({digest})
     of_before.remember({"another"})
     assert of_before.remembered() == {digest, "another"}
+    of_before.REMEMBERED.write_bytes(b"\xff")
+    assert of_before.remembered() == set()
     assert of_before.digest(other, tmp_path) != digest
     (tmp_path / "pyproject.toml").write_text("[tool.sqlfluff.core]\n")
     of_before._rules.cache_clear()

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import DUCKDB, Settings
-from pipelines.building import dbt, failures
+from pipelines.building import dbt, failures, spark_models
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 Build = Callable[[int], tuple[dict[str, bool], Counter[str], str | None, dict[str, str]]]
@@ -18,6 +19,7 @@ LARGE = ("int_bbai__accounting", "int_abcd__accounting")
 """Two models that run in parallel; each makes a value of a given size that cannot be written to disk."""
 EPHEMERAL = ("int_bbai__agents", "int_abcd__scenario_values")
 """An ephemeral model that each of them reads."""
+WITH_LISTS, NUMBERS = ("fct_classifier_examples", "dim_guidelines"), 4_500_000
 SMALLEST = "300MB"
 PARSE = dbt.parse
 
@@ -83,3 +85,22 @@ def test_model_that_alone_does_not_fit_names_the_setting_and_no_corpus(build: Bu
     assert error.endswith(f" needs more memory than DIALOGUE_MEMORY_LIMIT allows ({SMALLEST}): set a larger limit")
     assert not any(passed.values())
     assert at_fault == {}
+
+
+def test_tables_of_another_engine_that_do_not_fit_together_are_read_from_its_files_again(tmp_path: Path) -> None:
+    """Regression: when memory ran out, the query of the model ran instead, without the tables that it reads."""
+    paths, settings = WarehousePaths(tmp_path), replace(Settings(), memory_limit=SMALLEST)
+    manifest = dbt.parse(paths)
+    nodes = {name: manifest.nodes[f"model.dialogue_warehouse.{name}"] for name in WITH_LISTS}
+    with duckdb.connect() as con:
+        for name, node in nodes.items():
+            values = [
+                f"cast({f'range({NUMBERS:_})' if column.data_type.endswith('[]') else 1} as {column.data_type}) as {key}"
+                for key, column in node.columns.items()
+            ]
+            folder = paths.spark_tables / "core" / name
+            folder.mkdir(parents=True)
+            con.execute(f"copy (select {', '.join(values)}) to '{folder}/part.parquet' (row_group_size 2048)")
+    results = spark_models.load(manifest, paths, {node.unique_id for node in nodes.values()}, settings)
+    assert {result.name: result.message for result in results if not result.is_passed} == {}
+    assert {result.rows for result in results} == {1}

@@ -146,15 +146,19 @@ def test_url_is_given_as_the_driver_that_is_installed_needs_it() -> None:
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["new warehouse", "warehouse with a configuration"])
-def test_password_with_an_at_sign_is_refused_and_not_repeated(
-    is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [("anna:xyz@zy@127.0.0.1:1/nothing", "has more than one @; .* %40"), ("anna:xyzzy/nothing", "has no @ .* a port")],
+)
+def test_password_that_is_taken_for_a_host_or_a_port_is_refused_and_not_repeated(
+    server: str, reason: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A part of the password would be taken for the host, which is named in messages and in Dagster's log."""
-    monkeypatch.setenv("DAGSTER_POSTGRES_URL", f"{DRIVER}anna:xyz@zy@127.0.0.1:1/nothing")
+    """Both are named in messages and in Dagster's log."""
+    monkeypatch.setenv("DAGSTER_POSTGRES_URL", f"{DRIVER}{server}")
     paths = WarehousePaths(tmp_path)
     if not is_new:
         configuration.write(paths)
-    with pytest.raises(InputError, match=r"^DAGSTER_POSTGRES_URL: has more than one @; [^\n]* %40$") as refused:
+    with pytest.raises(InputError, match=rf"^DAGSTER_POSTGRES_URL: {reason}$") as refused:
         configuration.check(paths)
     assert "zy" not in str(refused.value)
 

@@ -28,7 +28,7 @@ class Macro:
 
 
 class Macros:
-    """Return the macros of one package in a dbt manifest; `place` is put before the names of its files."""
+    """The macros of one package in a dbt manifest; `place` is put before the names of its files."""
 
     def __init__(self, macros: dict[str, Any], package: str, folder: Path, place: str) -> None:
         ours = {unique_id: macro for unique_id, macro in macros.items() if macro.package_name == package}
@@ -82,7 +82,7 @@ class Macros:
         return engine not in ("default", "duckdb") and replaced in self.ids
 
     def writer(self, call: str, written: str) -> tuple[str, int] | None:
-        """File and line of what wrote a line of SQL into the place of `call`; None where no macro of ours did.
+        """Return file and line of what wrote a line of SQL into the place of `call`; None where no macro of ours did.
 
         The line is the one that has most in common with what it wrote, or else the first one of the macro called.
         """

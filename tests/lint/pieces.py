@@ -49,7 +49,7 @@ class Finding:
 
 
 def files_of(root: Path, suffix: str) -> Iterator[Path]:
-    """Yield every file of the clone with this suffix, except in folders whose name starts with a dot."""
+    """Yield every file of the clone with this suffix, except compiled copies and those in hidden folders."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != MADE_BY_DBT)
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(suffix))

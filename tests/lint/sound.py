@@ -37,10 +37,10 @@ def digest(piece: Piece, root: Path) -> str:
 
 
 def remembered() -> set[str]:
-    """Return the digests of pieces without findings; empty if none are recorded."""
+    """Return the digests of pieces without findings; empty if none can be read."""
     try:
         return set(REMEMBERED.read_text(encoding="utf-8").split())
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return set()
 
 

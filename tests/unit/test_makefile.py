@@ -28,3 +28,10 @@ def test_everything_that_a_build_writes_is_removed_by_clean() -> None:
     listed = re.findall(r"^BUILT = (.*)$", makefile, flags=re.MULTILINE)
     paths = WarehousePaths(Path("warehouse"))
     assert sorted(listed[0].split()) == sorted(place.name for place in paths.places if place != paths.landing)
+
+
+def test_no_file_keeps_a_listed_command_from_running() -> None:
+    """Regression: with a file or folder of that name in the clone, `make editor` did nothing."""
+    makefile = (CLONE / "Makefile").read_text(encoding="utf-8")
+    phony = re.findall(r"^\.PHONY: (.*)$", makefile, flags=re.MULTILINE)
+    assert sorted(re.findall(r"^([a-z-]+):.*##", makefile, flags=re.MULTILINE)) == sorted(phony[0].split())

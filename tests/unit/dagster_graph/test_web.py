@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from pipelines.dagster_graph.web import Guard, refusal
+from pipelines.dagster_graph.web import Guard, main, refusal
 
 JSON = {"host": "127.0.0.1:3000", "content-type": "application/json"}
 PROXY = ("dagster.example", "other.example:8443")
@@ -170,3 +171,9 @@ def test_refused_request_does_not_reach_the_page() -> None:
 def test_refused_websocket_is_closed_before_it_is_accepted() -> None:
     (closed,) = answer(scope("websocket", host="localhost", origin="http://evil.example"))
     assert (closed["type"], closed["code"]) == ("websocket.close", 1008)
+
+
+def test_error_of_the_webserver_has_no_control_characters() -> None:
+    ended = CliRunner().invoke(main, env={"DIALOGUE_WAREHOUSE": "/nowhere/\x1b[31m%41"})
+    assert ended.exit_code == 2
+    assert ended.stderr.startswith("error: /nowhere/\\x1b[31m%41: Dagster's webserver")
