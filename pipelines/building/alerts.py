@@ -182,7 +182,8 @@ def _tell_recovery(paths: WarehousePaths, settings: Settings, file: Path, subjec
     trouble = health.read_trouble(file)
     if trouble is None or not ownership.is_warehouse(paths):
         return None
-    since = f"It had failed since {trouble.since}: {trouble.text.splitlines()[0]}"
+    first, _, _ = trouble.text.partition("\n")
+    since = f"It had failed since {trouble.since}: {first}"
     _record(file, structs.replace(trouble, is_over=True))
     alert, unrecorded = _tell(paths, settings, "recovery", f"{subject} succeeds again.\n{since}{_standing(paths)}")
     if _is_delivered(alert, settings):

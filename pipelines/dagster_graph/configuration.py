@@ -122,7 +122,11 @@ def _read(paths: WarehousePaths) -> dict[str, Any] | None:
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}; let this user read it") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"{file}: is not YAML: {in_one_line(error, SHOWN)}; {MEND}") from error
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "a character or a value"
+        raise InputError(
+            f"{file}: is not YAML: {where} cannot be read; {MEND}"
+        ) from error  # its text may be a password
     if not isinstance(found, dict):
         raise InputError(f"{file}: must be a YAML mapping, such as `telemetry: {{enabled: false}}`; {MEND}")
     return found

@@ -8,6 +8,7 @@ ones. No error shows more of a URL than its host.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import math
 import os
@@ -176,7 +177,10 @@ def _certificates() -> dict[int, Any]:
         folders += found
     if not named:
         usual = ssl.get_default_verify_paths()
-        texts = [certifi.contents().encode(), *([read_regular(Path(usual.cafile))] if usual.cafile else [])]
+        texts = [certifi.contents().encode()]
+        if usual.cafile:
+            with contextlib.suppress(OSError):  # certifi's certificates are enough for most servers
+                texts.append(read_regular(Path(usual.cafile)))
         folders = [usual.capath] if usual.capath else []
     folder = os.pathsep.join(folders) or None
     options: dict[int, Any] = {pycurl.CAPATH: folder, pycurl.PROXY_CAPATH: folder}

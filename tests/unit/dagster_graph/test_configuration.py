@@ -97,8 +97,8 @@ def test_server_that_the_configuration_does_not_use_is_named(
 
 
 WRONG = {
-    "telemetry: [": "is not YAML: ",
-    "\x01": "is not YAML: ",
+    "telemetry: [": "is not YAML: line 1, column 13 cannot be read",
+    "\x01": "is not YAML: a character",
     "- a": "must be a YAML mapping",
     "nonsense: 1": 'Dagster does not accept it: .*"nonsense"',
     "concurrency: {runs: {max_concurrent_runs: many}}": "Dagster does not accept it: .*max_concurrent_runs",
@@ -113,6 +113,24 @@ WRONG = {
     "storage: {oracle: {}}": "Dagster does not accept it: .*oracle",
 }
 """Configurations that cannot be used, and what the error says of each."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "storage: {postgres: {postgres_url: postgresql://user:s3cret@host: 1}}",
+        "storage: {postgres: {postgres_url: *s3cret}}",
+        "storage: {postgres: {postgres_url: !s3cret x}}",
+        "storage: {postgres: {postgres_url: 'postgresql://user:s3cret@host/db', other: 1}}",
+        "storage: {postgres: {postgres_url: ['postgresql://user:s3cret@host/db']}}",
+        "storage: {postgres: {postgres_db: {username: user, password: s3cret, hostname: host}}}",
+    ],
+)
+def test_password_in_a_wrong_configuration_is_not_repeated(paths: WarehousePaths, text: str) -> None:
+    configure(paths, text)
+    with pytest.raises(InputError) as refused:
+        configuration.check(paths)
+    assert "s3cret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", WRONG)
