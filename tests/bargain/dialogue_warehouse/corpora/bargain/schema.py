@@ -45,7 +45,7 @@ class Event(Struct, forbid_unknown_fields=True):
 class Deal(Struct, forbid_unknown_fields=True):
     """One negotiation."""
 
-    id: Annotated[str, note("unique in its file")]
+    id: Annotated[str, note("unique in each file of the release")]
     people: Annotated[list[Person], note("the two people, 0 and 1")]
     events: Annotated[list[Event], note("events, in order; may be empty")]
     agreed: Annotated[bool, note("true if both people took what they had agreed on")]
