@@ -222,4 +222,4 @@ def _footer(result: QueryResult, fetched: int, limit: int) -> str:
         return counted(fetched, "row")
     count = result.count()
     all_rows = "more" if count is None else f"{count:,} rows, {count - limit:,} not shown"
-    return f"first {limit:,} of {all_rows}: --json, --csv and --format parquet write all"
+    return f"first {limit:,} of {all_rows}: --json and --csv write all"

@@ -193,7 +193,7 @@ def test_a_table_does_not_read_markup_in_the_data(con):
 def test_truncated_table_says_how_many_rows_there_are(con):
     """Regression: it named `--parquet`, which only `sql` has."""
     shown = as_table(con, "from range(123456)", limit=3)
-    assert "first 3 of 123,456 rows, 123,453 not shown: --json, --csv and --format parquet write all" in shown
+    assert "first 3 of 123,456 rows, 123,453 not shown: --json and --csv write all" in shown
     for name in ("sql", "search", "claims", "violations", "score"):
         options = {option for one in cli.commands[name].params for option in one.opts}
         assert set(re.findall(r"--\w+", shown)) <= options, "an option that not every command has"
