@@ -13,7 +13,7 @@ import sqlite3
 import sys
 import threading
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -179,20 +179,26 @@ def open_index(con: Connection, paths: WarehousePaths) -> Index:
     if file.is_file():
         with contextlib.suppress(sqlite3.Error):
             return _read(file)
-    tables = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    search_index.fill(tables, con)
-    return Index(tables)
+    return _opened(":memory:", lambda tables: search_index.fill(tables, con))
 
 
 def _read(file: Path) -> Index:
     """Open an index on disk. Raises sqlite3.Error if it is damaged, or of another version."""
-    address = f"file:{urllib.parse.quote(str(file))}?mode=ro&immutable=1"
+    return _opened(f"file:{urllib.parse.quote(str(file))}?mode=ro&immutable=1", _check)
+
+
+def _check(tables: sqlite3.Connection) -> None:
+    if tables.execute("pragma user_version").fetchone() != (search_index.VERSION,):
+        raise sqlite3.DatabaseError("another version wrote it")
+    if tables.execute("pragma quick_check").fetchone() != ("ok",):
+        raise sqlite3.DatabaseError("it is damaged")
+
+
+def _opened(address: str, prepare: Callable[[sqlite3.Connection], None]) -> Index:
+    """Open tables of SQLite, prepare them, and return their index. If that fails, close them."""
     tables = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
     try:
-        if tables.execute("pragma user_version").fetchone() != (search_index.VERSION,):
-            raise sqlite3.DatabaseError("another version wrote it")
-        if tables.execute("pragma quick_check").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("it is damaged")
+        prepare(tables)
         return Index(tables)
     except BaseException:
         tables.close()
