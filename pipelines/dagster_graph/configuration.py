@@ -124,9 +124,8 @@ def _read(paths: WarehousePaths) -> dict[str, Any] | None:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "a character or a value"
-        raise InputError(
-            f"{file}: is not YAML: {where} cannot be read; {MEND}"
-        ) from error  # its text may be a password
+        # a log has the whole chain of errors, and the text of this one may have a password
+        raise InputError(f"{file}: is not YAML: {where} cannot be read; {MEND}") from None
     if not isinstance(found, dict):
         raise InputError(f"{file}: must be a YAML mapping, such as `telemetry: {{enabled: false}}`; {MEND}")
     return found
