@@ -125,8 +125,27 @@ def test_build_of_another_version_is_named(described: WarehousePaths, query: str
     """Regression: going back to a build from before a table or column was added ended in an internal error."""
     reported = str(damage.cause_of(error_of_a_reader(described, query), described))
     assert reported.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks {lacking}")
-    assert reported.endswith(f"`{command('build', warehouse=described.root)}` builds it again")
+    built_again = command("build", "--source", "/releases", warehouse=described.root)
+    assert reported.endswith(f"`{built_again}` builds it again")
     assert "\n" not in reported
+
+
+def test_advice_builds_from_the_source_and_form_of_the_build(
+    described: WarehousePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the command would have published the embedded sample in place of the release that was built."""
+    manifest = builds.read_manifest(described, BUILD)
+
+    def advised(**fields: str) -> str:
+        changed = msgspec.structs.replace(manifest, **fields)
+        described.build_manifest(BUILD).write_bytes(builds.encode_manifest(changed))
+        return str(damage.cause_of(error_of_a_reader(described, "from dim_acts"), described)).split("`")[1]
+
+    hub = command("build", "--source", "/releases", "--form", "huggingface", warehouse=described.root)
+    assert advised(form="huggingface") == hub
+    assert advised(source=builds.EMBEDDED_SAMPLE) == command("build", warehouse=described.root)
+    monkeypatch.setenv("DIALOGUE_SOURCE", "/releases")
+    assert advised() == command("build", warehouse=described.root)
 
 
 def test_copy_of_a_build_of_another_version_is_named(
@@ -162,7 +181,7 @@ def test_every_published_macro_is_known() -> None:
 def test_missing_macro_is_named(described: WarehousePaths, macro: str) -> None:
     reported = str(damage.cause_of(error_of_a_reader(described, f"select core.{macro}('a')"), described))
     assert reported.startswith(f"build {BUILD} was made by another version of dialogue-warehouse and lacks the macro ")
-    assert f"core.{macro}; `{command('build', warehouse=described.root)}` builds" in reported
+    assert f"core.{macro}; `{command('build', '--source', '/releases', warehouse=described.root)}` builds" in reported
 
 
 def test_macro_that_is_there_is_not_called_missing(described: WarehousePaths) -> None:
