@@ -125,7 +125,22 @@ DEFECTS = """
 
 _RULES = """
     select
-        *,
+        rules.rule_id,
+        rules.corpus_id,
+        rules.kind,
+        rules.title,
+        rules.description,
+        rules.upstream_reference,
+        rules.files,
+        rules.expected,
+        rules.observed_in_files,
+        rules.observed,
+        rules.is_guarded,
+        rules.cases_read,
+        rules.cases_right,
+        rules.cases_right_again,
+        rules.cases_agreed,
+        rules.why,
         (
             select count(violations.dialogue_key)
             from quality.violations as violations
@@ -135,6 +150,7 @@ _RULES = """
         ) as in_dialogues
     from quality.violation_rules as rules
 """
+"""Each column that the page shows is named, so that DuckDB names one that an older build lacks."""
 _ORDER = ("source_file_id", "record_index", "turn_index", "detail", "row_key", "other_key", "occurrence")
 _CASES = f"""
     select unnest(violation)

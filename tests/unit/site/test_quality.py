@@ -15,6 +15,12 @@ RULE = {
     "cases": [{"occurrence": 1, "row_key": None, "detail": "the slot 'city'"}],
 }
 
+OTHER_COLUMNS = (
+    *("title", "description", "files", "expected", "observed_in_files", "is_guarded"),
+    *("cases_read", "cases_right", "cases_right_again", "cases_agreed", "why"),
+)
+"""The columns of a rule without a meaning for these tests."""
+
 
 @pytest.mark.parametrize("words", ["occurrence", "none", "true", "why", "'detail':", "slot none"])
 def test_search_finds_only_what_a_page_can_show(words: str) -> None:
@@ -49,6 +55,7 @@ def test_rule_limited_to_a_corpus_names_no_case_of_another() -> None:
         con.execute(f"""
             create schema quality;
             create table quality.violation_rules as
+            select *, {", ".join(f"null as {name}" for name in OTHER_COLUMNS)}
             from (values ('lost', null, 'defect', 3, null), ('lost', 'b', 'property', 2, null))
             as rules (rule_id, corpus_id, kind, observed, upstream_reference);
             create table quality.violations as
@@ -61,3 +68,17 @@ def test_rule_limited_to_a_corpus_names_no_case_of_another() -> None:
     assert [other["corpus_id"] for other in shared["apart"]] == ["b"]
     limited = quality._of_corpus(shared, "a")
     assert (limited["observed"], limited["apart"]) == (1, [])
+
+
+def test_column_that_a_build_of_an_older_version_lacks_is_named() -> None:
+    """Regression: all columns that were there were read, and the page failed with a fault of the program."""
+    columns = ("rule_id", "corpus_id", "kind", "observed", "upstream_reference", *OTHER_COLUMNS)
+    older = (f"null as {name}" for name in columns if name != "cases_right_again")
+    with duckdb.connect() as con:
+        con.execute(f"""
+            create schema quality;
+            create table quality.violation_rules as select {", ".join(older)};
+            create table quality.violations as select 'lost' as rule_id, 'a' as corpus_id, 'a/b/c' as dialogue_key;
+        """)
+        with pytest.raises(duckdb.BinderException, match="cases_right_again"):
+            results.read_rules(con)
