@@ -175,10 +175,8 @@ def expression(words: str) -> str:
 
 def open_index(con: Connection, paths: WarehousePaths) -> Index:
     """Open the index of the build that `con` reads; if it has none that can be read, make one in memory."""
-    file = paths.build_search(build_of(con))
-    if file.is_file():
-        with contextlib.suppress(sqlite3.Error):
-            return _read(file)
+    with contextlib.suppress(sqlite3.Error):
+        return _read(paths.build_search(build_of(con)))
     return _opened(":memory:", lambda tables: search_index.fill(tables, con))
 
 

@@ -113,7 +113,7 @@ def end_of_value(text: bytes, position: int) -> int:
         if kind in CLOSING:
             inside.append(kind == "{")
         state = step
-        if state == AFTER and not inside:
+        if not inside:
             return position
 
 

@@ -30,8 +30,6 @@ def similarities(gold: str, predicted: str) -> tuple[float, float]:
 def _similarity(one: str, other: str, ratio: Callable[[str, str], float]) -> float:
     if one == other:
         return 1.0
-    if not one or not other:
-        return 0.0
     return round(100 * ratio(one, other)) / 100
 
 

@@ -23,7 +23,7 @@ class Look:
     """The state of all files of a source."""
 
     state: str
-    """Hash of the names, sizes and times of all files; "" if there are none."""
+    """Hash of the names, sizes and times of all files."""
     changed_at: float
     """The last change of a file, in seconds since 1970; 0 if there are no files."""
     newest: str
@@ -41,7 +41,7 @@ def look(folder: Path, warehouse: Path | None = None) -> Look:
         digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ctime_ns}\n".encode("utf-8", "replace"))
         newest = max(newest, (max(found.st_mtime_ns, found.st_ctime_ns), name))
     changed_at, name = newest
-    return Look(digest.hexdigest() if name else "", changed_at / 1e9, name)
+    return Look(digest.hexdigest(), changed_at / 1e9, name)
 
 
 def wait(
@@ -58,11 +58,8 @@ def wait(
     """
     began = since = time.monotonic()
     seen, is_reported = look(folder, warehouse), False
-    while seen.state:
-        quiet = max(time.time() - seen.changed_at, time.monotonic() - since)
+    while (quiet := max(time.time() - seen.changed_at, time.monotonic() - since)) < quiet_seconds:
         left = began + most_seconds - time.monotonic()
-        if quiet >= quiet_seconds:
-            break
         if left <= 0:
             return (
                 f"{folder / seen.newest}: is still being written after {most_seconds:g} seconds (DIALOGUE_PATIENCE); "

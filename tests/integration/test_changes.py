@@ -197,12 +197,12 @@ def test_all_changed_claims_and_rules_are_kept_with_their_earlier_state(paths: W
     history.find_changes(built, paths, Settings())
     moved = {row[2]: row for row in kept_changes(paths)}
     assert moved.keys() == {"claim", "rule"}
-    assert moved["claim"][5:7] == ("changed", len(claims))
+    assert moved["claim"][3:7] == ("quality.claim_checks", "sgd", "changed", len(claims))
     assert moved["claim"][7] == sorted(claim_id for (claim_id,) in claims)
     assert len(claims) > 3
     assert set(moved["claim"][8]) == {"not_checkable"}
     assert set(moved["claim"][9]) == {"refuted: 7"}
-    assert moved["rule"][5:] == ("changed", 1, [rule], [str(cases)], ["0"])
+    assert moved["rule"][3:] == ("quality.violations", "sgd", "changed", 1, [rule], [str(cases)], ["0"])
 
 
 def test_records_of_an_earlier_version_are_read_with_fewer_columns(
@@ -222,9 +222,20 @@ def test_records_of_an_earlier_version_are_read_with_fewer_columns(
 def test_recorded_changes_are_found_by_their_base_build(paths: WarehousePaths, built: Build) -> None:
     """A manifest of an earlier version names that build only in a sentence, which is not read."""
     before = builds.published_build(paths)[0]
+    tables = ("core.dim_agents", "core.fct_knowledge_items", "core.fct_responses", "core.fct_votes")
+    verdicts = f"{paths.scratch_audit}/claim_checks/results.parquet"
     with duckdb.connect(str(paths.scratch_database)) as con:
-        con.execute("delete from core.fct_votes")
+        for table in tables:
+            con.execute(f"delete from {table}")
+        con.execute("delete from quality.violations where corpus_id in ('abcd', 'sgd')")
+        con.execute(f"create temp table checks as from '{verdicts}' order by corpus_id, claim_id offset 1")
+        last = "select max(claim_id) from checks where corpus_id = 'abcd'"
+        con.execute(f"update checks set verdict = 'refuted', observed = '7' where claim_id = ({last})")
+        con.execute(f"copy checks to '{verdicts}'")
     expected = history.find_changes(built, paths, Settings())
+    assert expected is not None
+    assert [row.table_name for row in expected.rows] == list(tables)
+    assert len({(one.kind, one.corpus_id, one.after is None) for one in expected.moved}) == 4
     recorded = f"{paths.scratch_audit}/build_changes/results.parquet"
     manifest = builds.read_manifest(paths, OTHER)
     for named, against, found in (

@@ -183,6 +183,9 @@ def test_joinable_rows_are_found_through_the_keys_of_the_examples(
             f"select count(*) filter ({found}) from core.{table} where {of_corpus(corpus_id, columns[table])}",
         )[0]
         assert entry["joinable_rows"] == number, table
+        if key == "dialogue_key":
+            kept = {each["column"]: each["kept"] for each in entry["columns"]}
+            assert kept["dialogue_key"] == kept["corpus_id"] == number, table
 
 
 @pytest.mark.parametrize("corpus_id", CORPORA)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -196,3 +197,20 @@ def test_oldest_builds_are_pruned_with_their_raw_files(tmp_path: Path) -> None:
     left = {file for file in items.iterdir() if file not in foreign}
     assert left == {items / f"{stems[index]}.{suffix}" for index in (0, 2, 3) for suffix in ("parquet", "json")}
     assert [file for file in foreign if not file.exists()] == []
+
+
+def test_builds_are_pruned_by_age(tmp_path: Path) -> None:
+    """The published build and pinned builds stay, and one whose age is unknown."""
+    paths, now = WarehousePaths(tmp_path), datetime.now(UTC)
+    paths.builds.mkdir()
+    started = [*(str(now - timedelta(days=days)) for days in (2.1, 2.1, 2.1, 1.9)), "some day"]
+    names = [f"2026010{number}T000000000000Z" for number in range(1, 6)]
+    for name, at in zip(names, started, strict=True):
+        paths.build_database(name).write_bytes(b"")
+        manifest = BuildManifest(build_id=name, started_at=at, source="/", raw={}, is_pinned=name == names[1])
+        paths.build_manifest(name).write_bytes(encode_manifest(manifest))
+    publication.publish(names[0], paths)
+    retention.prune(paths, 9)
+    assert retention.kept_builds(paths) == names
+    retention.prune(paths, 9, days=2)
+    assert retention.kept_builds(paths) == [names[0], names[1], names[3], names[4]]

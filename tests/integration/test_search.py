@@ -90,10 +90,23 @@ def test_search_finds_what_a_scan_finds(con: duckdb.DuckDBPyConnection, index: s
     assert {index.dialogues[number].key for number in search.numbers_of(hits.dialogues)} == found
 
 
+def test_hits_are_marked_in_the_text(con: duckdb.DuckDBPyConnection, index: search.Index) -> None:
+    said = dict(rows(con, r"select turn_key, utterance from core.fct_turns where utterance ~ '[A-Za-z0-9 .,?!]*'"))
+    found = search.find_utterances(con, index, "please", index.all, 100_000)
+    plain = {one.turn_key: one.marked for one in found if one.turn_key in said}
+    assert plain == {key: re.sub(r"(?i)\bplease\b", r"[\g<0>]", said[key]) for key in plain} != {}
+
+
 def test_best_hit_is_first(con: duckdb.DuckDBPyConnection, index: search.Index) -> None:
     found = search.find_utterances(con, index, "please", index.all, 100_000)
     first, last = found[0].marked.split(), found[-1].marked.split()
     assert len(first) < len(last)  # the word is a larger part of the utterance
+    hits = index.find("please")
+    best: dict[int, int] = {}
+    for place in hits.places:
+        best.setdefault(search.place_of(place)[0], place)
+    assert hits.first == best  # of each dialogue, the one that a page shows
+    assert len(best) < len(hits.places)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,6 +133,8 @@ def test_every_dialogue_has_the_task_that_is_published(con: duckdb.DuckDBPyConne
     found = index.label_of_each("task", odd)
     assert {one: task for one, task in index.label_of_each("task", every).items() if one in odd} == found != {}
     assert search.numbers_of(0) == search.numbers_of(search.set_of([])) == range(0)
+    for numbers in ([1], [1, 2], [0, 2]):
+        assert list(search.numbers_of(search.set_of(numbers))) == numbers
 
 
 def test_labels_of_one_kind_add_up_and_of_two_kinds_narrow(index: search.Index) -> None:
@@ -150,6 +165,9 @@ def test_selection_narrows_the_search(con: duckdb.DuckDBPyConnection, paths: War
     chosen = min(corpora)
     narrowed = search.search(con, paths, "please", Selection(corpora=(chosen,)), most=100_000)
     assert narrowed == [one for one in every if one.turn_key.startswith(f"{chosen}/")]
+    key = every[0].turn_key.rpartition("/")[0]
+    alone = search.search(con, paths, "please", Selection(keys=(key,)), most=100_000)
+    assert alone == [one for one in every if one.turn_key.rpartition("/")[0] == key]
     assert len(search.search(con, paths, "please", most=3)) == 3
 
 

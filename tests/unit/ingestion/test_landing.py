@@ -349,9 +349,10 @@ def test_absent_entity_has_a_zero_row_file_with_the_same_columns(tmp_path: Path)
 @pytest.mark.parametrize("folder", ["so[u]rce*", "id=7"])
 def test_path_is_neither_a_pattern_nor_a_value(tmp_path: Path, folder: str) -> None:
     """DuckDB reads `*` as a pattern, and `id=7` as the value of the column `id` in each row."""
-    source = tmp_path / folder
-    (source / "train").mkdir(parents=True)
-    (source / "train/items.json").write_text(json.dumps([ITEM]))
+    source, matching = tmp_path / folder, tmp_path / "source"
+    for place, number in ((source, 1), (matching, 2)):
+        (place / "train").mkdir(parents=True)
+        (place / "train/items.json").write_text(json.dumps([ITEM | {"id": number}]))
     landed = land_file(LandingTask(make_corpus(tmp_path, ITEMS), ITEMS, source, "train/items.json", tmp_path / "raw"))
     assert [row["id"] for row in read(tmp_path, landed)] == [1]
 

@@ -34,6 +34,7 @@ def test_nothing_to_wait_for(source: Path) -> None:
     for folder in (source, source / "absent"):
         assert waited(folder)[:2] == (None, [])
     (source / "toy" / "a.json").write_text("[]")
+    (source / "toy" / "A.json").symlink_to("absent.json")
     time.sleep(QUIET)
     assert waited(source)[:2] == (None, [])
 
@@ -84,6 +85,21 @@ def test_clock_of_another_machine_that_is_ahead_does_not_make_it_wait(source: Pa
     notice, _, seconds = waited(source)
     assert notice is None
     assert QUIET <= seconds < LONG
+
+
+def test_file_is_waited_for_beside_one_whose_time_is_ahead(source: Path) -> None:
+    """The newest time of all files stays the same while another file grows."""
+    other, file = source / "toy" / "a.json", source / "toy" / "b.json"
+    other.write_text("[]")
+    os.utime(other, (time.time() + 9999,) * 2)
+    file.write_text("[")
+    growing = threading.Thread(target=grow, args=(file, 8))
+    growing.start()
+    notice, _, _ = waited(source)
+    written = file.read_text()
+    growing.join(LONG)
+    assert notice is None
+    assert written == "[........"
 
 
 def test_file_that_never_stops_changing_is_read_after_a_limit_with_a_notice(source: Path) -> None:

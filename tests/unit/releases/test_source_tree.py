@@ -237,7 +237,17 @@ def test_unknown_folder_is_named_with_the_similar_corpus(tmp_path: Path, corpus)
     for known in (name, "warehouse", ".git"):
         (tmp_path / known).mkdir()
     (tmp_path / "README.md").touch()
-    assert entries(tmp_path) == {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
+    expected = {"no_corpus": dict.fromkeys((f"{part}/" for part in parts), f"{name}/")}
+    assert entries(tmp_path) == expected
+    (link := tmp_path.with_name(f"{tmp_path.name}-link")).symlink_to(tmp_path)
+    assert entries(link) == expected  # without the warehouse, which is below the folder itself
+
+
+def test_misspelled_folder_is_named_with_its_corpus(tmp_path: Path) -> None:
+    long = [name for name in registry.corpus_ids() if len(name) > 10]
+    for name in long:
+        (tmp_path / f"{name[:-3]}{name[-2:]}").mkdir()
+    assert sorted(entries(tmp_path)["no_corpus"].values()) == [f"{name}/" for name in long]
 
 
 def test_folder_is_named_with_that_of_the_requested_form(tmp_path: Path) -> None:
