@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from dialogue_warehouse.corpora import registry
 from dialogue_warehouse.errors import InputError
 
-Text = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(min_length=1, pattern=r"\S")]
 _Record = TypeVar("_Record", bound=Struct)
 
 

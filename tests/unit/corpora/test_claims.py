@@ -123,6 +123,7 @@ def test_invalid_precision_is_rejected(tmp_path: Path, entry: str, message: str)
         ({"quotation": '"x"'}, "toy/claims.toml X01: Object contains unknown field `quotation`"),
         ({"quote": None}, "toy/claims.toml X01: Object missing required field `quote`"),
         ({"quote": '""'}, "toy/claims.toml X01: Expected `str` of length >= 1 - at `$.quote`"),
+        ({"why": '" "'}, "toy/claims.toml X01: Expected `str` matching regex '\\\\S' - at `$.why`"),
         ({"id": None}, "toy/claims.toml (no id): Object missing required field `id`"),
         ({"severity": '"fatal"'}, "toy/claims.toml X01: Invalid enum value 'fatal' - at `$.severity`"),
         ({"kind": '"guess"'}, "toy/claims.toml X01: Invalid enum value 'guess' - at `$.kind`"),
