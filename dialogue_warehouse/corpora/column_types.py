@@ -128,6 +128,10 @@ def _projected(expression: str, kind: inspect.Type) -> str:
         case inspect.ListType():
             item = identifier(f"{expression.rpartition('.')[2].strip(chr(34))}_item")
             return f"list_transform({expression}, lambda {item}: {_projected(item, kind.item_type)})"
+        case inspect.DictType():
+            entry = identifier(f"{expression.rpartition('.')[2].strip(chr(34))}_entry")
+            pair = f"struct_pack(key := {entry}.key, value := {_projected(f'{entry}.value', kind.value_type)})"
+            return f"map_from_entries(list_transform(map_entries({expression}), lambda {entry}: {pair}))"
         case inspect.StructType(array_like=True):
             members = ", ".join(f"{identifier(name)} := {item}" for name, item in _array_items(expression, kind))
             return f"struct_pack({members})"

@@ -48,7 +48,11 @@ class Container(enum.Enum):
     DOCUMENT = "document"
     """One JSON value, which is the only record."""
     LINES = "lines"
-    """Lines of a CSV file with one value each, quoted or not, with or without a comma; each is `{"value": ...}`."""
+    """Lines with one value each; each is `{"value": ...}`.
+
+    In a file whose name ends with `.txt` the whole line is the value. In any other file it is a value of CSV, quoted or
+    not, with or without a comma behind it.
+    """
     TABLE = "table"
     """Lines of a CSV file, the first of which names the columns; each other line is an object of texts."""
     JSON_LINES = "json_lines"

@@ -26,7 +26,8 @@ from dialogue_warehouse.corpora import forms
 from dialogue_warehouse.corpora.release import Container, Corpus, Entity
 from dialogue_warehouse.errors import InputError, naming, require_extra
 from dialogue_warehouse.releases import csv_tables
-from dialogue_warehouse.releases.records import Record, write_line
+from dialogue_warehouse.releases.records import Record
+from dialogue_warehouse.releases.value_lines import write_line
 from dialogue_warehouse.settings import RELEASE_FORM
 
 
@@ -136,7 +137,8 @@ def _lines(restored: RestoredFile) -> Iterator[bytes]:
         yield from csv_tables.write_table(texts, names, csv_tables.separator_of(restored.file.path))
         return
     for value in map(json.loads, texts):
-        yield (write_line(value["value"]) if isinstance(value, dict) else f"{value}\n").encode()
+        line = write_line(value["value"], restored.file.path) if isinstance(value, dict) else f"{value}\n"
+        yield line.encode()
 
 
 def _write_separated(stream: BinaryIO | gzip.GzipFile, texts: Iterable[bytes]) -> None:

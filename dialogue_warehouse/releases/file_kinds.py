@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dialogue_warehouse.corpora.forms import SUFFIXES
+from dialogue_warehouse.releases.value_lines import is_plain
 
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
@@ -93,12 +94,13 @@ SIGNATURES: tuple[tuple[int, bytes, Kind], ...] = (
 PICKLE = re.compile(rb"\x80[\x02-\x05][\x8c\x95c}\](]")
 LFS_POINTER = re.compile(rb"version https?://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/")
 ANNEX_POINTER = re.compile(rb"(?:\.\./|\.git/)*/?annex/objects/")
-LINK_TEXT = re.compile(rb"(?!.*//)[^\x00-\x1f\"'{}\[\]<>|,:;?*]{1,1024}+\n?")
-"""A path: the only content of a symbolic link's file if a checkout of Git could not create the link."""
-LINKED = re.compile(rb"\.{1,2}/|.*\.(?:json|jsonl|csv|parquet|gz)\n?\Z|.*/.*/", re.DOTALL)
+LINK_TEXT = re.compile(rb"(?!.*//)[^\x00-\x1f\"'{}\[\]<>|,:;?*]{1,1024}+")
+"""A path without a line break: the content of a symbolic link's file if a checkout of Git could not create the link."""
+LINKED = re.compile(rb"\.{1,2}/|.*\.(?:json|jsonl|csv|parquet|gz)\Z|.*/.*/", re.DOTALL)
 MARKUP = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?>.*?-->)\s*+)*+<(?P<name>!doctype\s+html|[a-z][\w:-]*)", re.DOTALL | re.I
 )
+PAGE = re.compile(rb"\s*+<(?:\?xml|!--|!doctype|html\b)", re.I)
 HTML = re.compile(rb"!doctype|html|head|body|title|meta|script|style|div|p|h[1-6]|center|br|table|pre|a|span", re.I)
 TITLE = re.compile(rb"<title[^>]{0,200}+>(.{0,1000}?)</title", re.DOTALL | re.I)
 CODE = re.compile(rb"<Code>(.{0,200}?)</Code>", re.DOTALL)
@@ -137,7 +139,7 @@ def other_kind(path: str, data: bytes) -> Kind | None:
             return kind
     if PICKLE.match(head):
         return _data("a Python pickle")
-    return _text_kind(head, len(data))
+    return _text_kind(head, len(data), is_plain(path))
 
 
 def answer_kind(text: bytes) -> Kind | None:
@@ -166,13 +168,13 @@ def why_unreadable(file: Path, error: OSError) -> str:
     return UNREADABLE.get(error.errno or 0, str(error.strerror))
 
 
-def _text_kind(head: bytes, size: int) -> Kind | None:
-    """Recognize a kind of text file."""
+def _text_kind(head: bytes, size: int, is_text: bool) -> Kind | None:
+    """Recognize a kind of text file; a file of texts may begin with a mark such as `<laughs>`."""
     if LFS_POINTER.match(head):
         return _download("a Git LFS pointer", "run `git lfs pull` where it was cloned")
     if size <= LONGEST_ANSWER and ANNEX_POINTER.match(head):
         return _download("a pointer of git-annex", "run `git annex get` where it was cloned")
-    if markup := MARKUP.match(head):
+    if (markup := MARKUP.match(head)) and (PAGE.match(head) or not is_text):
         return _markup_kind(head, markup["name"])
     if size > LONGEST_ANSWER:
         return None

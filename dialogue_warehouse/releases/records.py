@@ -26,7 +26,7 @@ from dialogue_warehouse.common.json_values import RepeatedKeyError, pointer_toke
 from dialogue_warehouse.common.text import place_of, split_lines
 from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
-from dialogue_warehouse.releases import csv_tables
+from dialogue_warehouse.releases import csv_tables, value_lines
 from dialogue_warehouse.releases.file_kinds import PUBLISHED, answer_kind, refusal, why_unreadable
 
 TOKEN = re.compile(
@@ -155,12 +155,6 @@ def _token(text: bytes, position: int) -> tuple[str, int, int]:
     return (text[start:end].decode() if kind == "mark" else kind), start, end
 
 
-LINE = re.compile(
-    r"""[ \t]*+(?:"(?P<quoted>(?:[^"\r]|"")*+)"|(?P<plain>[^",\r]*+))[ \t]*+  # one value
-    (?P<commas>(?:,[ \t]*+(?:"")?+[ \t]*+)*+)  # empty columns behind it""",
-    re.VERBOSE,
-)
-NEEDS_QUOTES = re.compile(r'[",\r\n]|^[ \t]|[ \t]$')
 MEMBER_KEY = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 OBJECT_END = re.compile(rb"\s*\}\s*\Z")
 
@@ -186,7 +180,7 @@ class Record(NamedTuple):
 def split_records(entity: Entity, where: str, text: bytes) -> tuple[list[str] | None, Iterator[Record]]:
     """Split a file into its parts and its records as JSON text. Raises LandingError for a file that is not JSON."""
     if entity.container is Container.LINES:
-        return None, _split_lines(text)
+        return None, _split_lines(where, text)
     if entity.container is Container.TABLE:
         return None, _split_table(where, text)
     if entity.container is Container.JSON_LINES:
@@ -240,20 +234,12 @@ def _split_parts(whole: dict[str, list[msgspec.Raw]]) -> Iterator[Record]:
             yield Record(index, part, f"/{pointer_token(part)}/{index}", bytes(raw))
 
 
-def _split_lines(text: bytes) -> Iterator[Record]:
+def _split_lines(where: str, text: bytes) -> Iterator[Record]:
     """Yield lines of one value each. A line of another shape becomes a refused record with its original text."""
-    for index, raw in enumerate(split_lines(text)):
-        line = raw.decode()
-        found = LINE.match(line)
-        if found and found.end() == len(line) and line.strip():
-            quoted = found["quoted"]
-            value = found["plain"].rstrip(" \t") if quoted is None else quoted.replace('""', '"')
-            column, content, refused = found.start("plain" if quoted is None else "quoted"), {"value": value}, None
-        else:
-            column = found.end() if found and line.strip() else 0
-            content, refused = line, _why_refused(line, column)
-        place = f"line {index + 1}, column {column + 1}"
-        yield Record(index, None, f"/{index}", json.dumps(content).encode(), refused=refused, place=place)
+    for index, line in enumerate(value_lines.read_lines(where, text)):
+        place = f"line {index + 1}, column {line.column + 1}"
+        encoded = json.dumps(line.content).encode()
+        yield Record(index, None, f"/{index}", encoded, refused=line.refused, place=place)
 
 
 def _split_table(where: str, text: bytes) -> Iterator[Record]:
@@ -280,27 +266,6 @@ def _split_json_lines(where: str, text: bytes) -> Iterator[Record]:
             advice = "each line must have a whole one" if re.match(rb"\s*(\[|\{\s*$)", raw) else error.advice
             raise LandingError(f"{where}: {place} is not one JSON value: {advice}") from error
         yield Record(index, None, f"/{index}", raw.strip(), place=place)
-
-
-def _why_refused(line: str, at: int) -> str:
-    """Describe the problem of a line that is one value up to position `at`."""
-    if not line.strip():
-        return "the line is blank"
-    match line[at]:
-        case '"':
-            return "a quote that is not closed, or a quote inside an unquoted value"
-        case "\r":
-            return "a carriage return inside the line"
-        case _ if line[:at].rstrip(" \t").endswith(","):
-            return "a second column"
-    return "text after the closing quote"
-
-
-def write_line(value: str) -> str:
-    """Write a value as a line that `split_records` reads as the same value."""
-    if NEEDS_QUOTES.search(value):
-        value = '"' + value.replace('"', '""') + '"'
-    return f"{value},\n"
 
 
 def refuse_answer(where: str, text: bytes) -> None:

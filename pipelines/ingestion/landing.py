@@ -52,6 +52,7 @@ LANDING_CODE = (
     "dialogue_warehouse/releases/file_kinds.py",
     "dialogue_warehouse/releases/records.py",
     "dialogue_warehouse/releases/unpacking.py",
+    "dialogue_warehouse/releases/value_lines.py",
     "dialogue_warehouse/storage/landed.py",
     "pipelines/ingestion/checking.py",
     "pipelines/ingestion/landing.py",

@@ -31,6 +31,7 @@ from dialogue_warehouse.corpora.scores import PredictionForm
 from dialogue_warehouse.releases import records
 from dialogue_warehouse.releases.csv_tables import separator_of
 from dialogue_warehouse.releases.unpacking import unpack
+from dialogue_warehouse.releases.value_lines import is_plain
 from tests.conftest import CLONE
 from tests.fixtures.shapes import Strategies
 from tests.integration.record_states import (
@@ -394,7 +395,8 @@ def content_of(drawn: list[Drawn]) -> bytes:
         case Container.DOCUMENT:
             return texts[0]
         case Container.LINES:
-            return b"".join(map(_line, texts))
+            end = "" if is_plain(drawn[0].path) else ","
+            return b"".join(_line(text, end) for text in texts)
         case Container.TABLE:
             return _table(drawn)
         case Container.JSON_LINES:
@@ -424,8 +426,8 @@ def _table(drawn: list[Drawn]) -> bytes:
     return stream.getvalue().encode()
 
 
-def _line(text: bytes) -> bytes:
+def _line(text: bytes, end: str) -> bytes:
     """Return the line of a record; a text that is not a value is written as it is."""
     value = json.loads(text)
-    value = f"{value['value']}," if isinstance(value, dict) and "value" in value else json.dumps(value)
+    value = f"{value['value']}{end}" if isinstance(value, dict) and "value" in value else json.dumps(value)
     return " ".join(value.splitlines()).encode() + b"\n"

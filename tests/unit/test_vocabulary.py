@@ -34,8 +34,10 @@ SUFFIXES = frozenset(
 )
 QUESTION = re.compile(r"\s*(What|Whether|Who|How|Where|Which)\b")
 QUESTIONS = re.compile(rf'"""{QUESTION.pattern}')
-QUOTED = re.compile(r'^quote = (?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')', re.M)
-"""A quote of another author in a TOML file."""
+QUOTED = re.compile(
+    r'^(?:quote|citation) = (?:"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')', re.M
+)
+"""A quote of another author in a TOML file, or the citation that a publisher asks for."""
 MARKS = re.compile(r"^[ \t]*(?:#|--|//|\*|>)[ \t]?", re.M)
 """The mark of a comment at the beginning of a line. A sentence goes on after it."""
 JOINED = re.compile(r"""["']\s*\n\s*f?["']""")
@@ -227,6 +229,7 @@ def test_place_of_a_word_is_found(path: str, content: str, found: str) -> None:
         ("a.md", "There is no table. It is no longer there.\n"),
         ("a.md", "An asset of its own corpus was untold.\n"),
         ("a.toml", "quote = 'told'\n"),
+        ("a.toml", 'citation = "House 2026. Told twice."\n'),
     ],
 )
 def test_other_text_is_not_found(path: str, content: str) -> None:

@@ -21,7 +21,8 @@ from dialogue_warehouse.corpora.release import Container, Entity
 from dialogue_warehouse.errors import InputError
 from dialogue_warehouse.lineage.restored_files import RestoredFile, SourceFile, write_records
 from dialogue_warehouse.lineage.tracing import read_json_at
-from dialogue_warehouse.releases.records import split_records, write_line
+from dialogue_warehouse.releases.records import split_records
+from dialogue_warehouse.releases.value_lines import write_line
 from tests.unit.form_rows import EXAMPLES
 from tests.unit.item_files import ITEM, ITEMS, LINES, land, make_corpus, read
 from tests.unit.releases.test_file_kinds import POINTER
@@ -129,10 +130,18 @@ def test_header_is_not_a_value_of_a_published_file(tmp_path: Path, corpus_id: st
     assert [record["error"].partition(": ")[0] for record in landed.quarantine] == ["line 1, column 1"]
 
 
-@pytest.mark.parametrize("value", ["dlg-1", "", " a ", "a,b", 'a"b', '"', ",", "é", "\ta"])
-def test_value_is_written_so_that_it_is_read_again(value: str) -> None:
-    _, records = split_records(LINES, "toy/train.csv", write_line(value).encode())
-    assert [json.loads(record.text) for record in records] == [{"value": value}]
+@pytest.mark.parametrize("path", ["toy/train.csv", "toy/train.txt", "toy/train.txt.gz"])
+@pytest.mark.parametrize("value", ["dlg-1", " a ", "a,b", 'a"b', '"', ",", "é", "\ta", 'A: No, "x".\t0.5'])
+def test_value_is_written_so_that_it_is_read_again(value: str, path: str) -> None:
+    _, records = split_records(LINES, path, write_line("", path).encode() + write_line(value, path).encode())
+    assert [json.loads(record.text) for record in records] == [{"value": ""}, {"value": value}]
+
+
+def test_line_of_a_text_file_is_its_value(tmp_path: Path) -> None:
+    entity = Entity("lines", LINES.record, Container.LINES, r"(?P<part>train)\.txt")
+    landed = land(tmp_path, b'A: Hi, "you" \t1\r\n\r\n,\r\n', entity, "train.txt")
+    assert [row["value"] for row in read(tmp_path, landed)] == ['A: Hi, "you" \t1', "", ","]
+    assert landed.quarantine == []
 
 
 @pytest.mark.parametrize("text", [*WRITTEN.values(), *(f"a,\n{line}\nb,\n" for line, *_ in ODD.values())])
@@ -188,7 +197,8 @@ def test_place_agrees_with_an_editor(text: str, at: int, place: str) -> None:
 
 @pytest.mark.parametrize(("corpus_id", "path", "entity"), FILES_OF_LINES, ids=[path for _, path, _ in FILES_OF_LINES])
 def test_traced_lines_are_the_values_that_were_read(corpus_id: str, path: str, entity: Entity) -> None:
-    found = list(read_json_at(corpus_id, path, b'"dlg-1",\r\n\r\ndlg-2\r\n', ["/0", "/1", "/2", "/3"]))
+    text = "".join(write_line(value, path) for value in ("dlg-1", "", "dlg-2")).replace("\n", "\r\n")
+    found = list(read_json_at(corpus_id, path, text.encode(), ["/0", "/1", "/2", "/3"]))
     assert found == ['"dlg-1"', '""', '"dlg-2"', None]
 
 

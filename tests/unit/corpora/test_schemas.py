@@ -8,6 +8,7 @@ import pytest
 from msgspec import inspect
 
 from dialogue_warehouse.corpora import column_types, registry
+from dialogue_warehouse.corpora.release import Container, Entity
 
 
 def structs_of(kind: inspect.Type, place: str) -> Iterator[tuple[str, inspect.StructType]]:
@@ -44,6 +45,30 @@ def test_every_schema_field_is_described_and_has_a_sql_type(corpus_id: str) -> N
             assert struct.forbid_unknown_fields, struct.cls
             missing = [f"{place}.{field.name}" for field in struct.fields if not is_described(field.type)]
             assert missing == [], f"{corpus_id}/schema.py: no note(…) describes these keys"
+
+
+def has_record_of_its_container(entity: Entity) -> bool:
+    """Return whether the record is a struct if the container makes objects: of lines, those with a `value` alone."""
+    if entity.container not in (Container.LINES, Container.TABLE):
+        return True
+    kind = inspect.type_info(entity.record)
+    names = [field.encode_name for field in kind.fields] if isinstance(kind, inspect.StructType) else []
+    return names == ["value"] if entity.container is Container.LINES else names != []
+
+
+@pytest.mark.parametrize("corpus_id", registry.corpus_ids())
+def test_record_of_lines_is_an_object(corpus_id: str) -> None:
+    wrong = [each.name for each in registry.load_corpus(corpus_id).entities if not has_record_of_its_container(each)]
+    assert wrong == [], (
+        f"{corpus_id}/schema.py: a record of LINES is a Struct with the one field `value`, "
+        "and a record of a TABLE is a Struct with a field for each column"
+    )
+
+
+@pytest.mark.parametrize("container", [Container.LINES, Container.TABLE])
+def test_text_as_the_record_of_lines_is_noticed(container: Container) -> None:
+    """Regression: each line was refused with "Expected `str`, got `object`"."""
+    assert not has_record_of_its_container(Entity("lines", str, container, r"a\.txt"))
 
 
 def patterns_of(kind: inspect.Type) -> Iterator[str]:

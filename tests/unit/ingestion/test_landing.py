@@ -118,6 +118,21 @@ def test_union_of_text_and_array_distinguishes_them(tmp_path: Path) -> None:
     assert [[act["items"] for act in row["acts"]] for row in rows] == [[None, {"slot": "k", "value": "v"}, None], []]
 
 
+def test_unions_in_an_object_distinguish_texts_from_the_rest(tmp_path: Path) -> None:
+    """Regression: the values of an object of any keys stayed JSON, with the quotes of their texts."""
+    entity = Entity("entries", dict[str, str | dict[str, list[str]]], Container.ENTRIES, r"entries\.json", part="all")
+    turns = {"1": {"inform": ["x"], "bye": []}, "2": "none", "3": {}}
+    rows = read(tmp_path, land(tmp_path, {"a": turns, "b": {}}, entity, "entries.json"))
+    assert [dict(row["value"]) for row in rows] == [
+        {
+            "1": {"text": None, "entries": {"inform": ["x"], "bye": []}},
+            "2": {"text": "none", "entries": None},
+            "3": {"text": None, "entries": {}},
+        },
+        {},
+    ]
+
+
 class Spoken(Struct, forbid_unknown_fields=True):
     """A record whose key is not a name in SQL."""
 

@@ -174,6 +174,7 @@ def test_databases_are_named(tmp_path: Path) -> None:
         b"[404]",
         b"dlg-1,\n",
         b"dlg-1",
+        b"dlg-1.json\n",
         b"dlg-1,\r\ndlg-2,\r\n",
         b"BZ,\nPK,\n",
         b"version 1,\n",
@@ -186,6 +187,12 @@ def test_databases_are_named(tmp_path: Path) -> None:
 def test_possible_text_of_the_file_is_not_another_kind(text: bytes) -> None:
     """The failing twin: a file without the mark of another kind is left to the reader of its container."""
     assert other_kind("train.json", text) is None
+
+
+@pytest.mark.parametrize("text", [b"<laughs> hi\n", b"<A> hi\n", b"<p>: hi\n"])
+def test_file_of_texts_may_begin_with_a_mark(text: bytes) -> None:
+    assert other_kind("toy/a.txt", text) is None
+    assert other_kind("toy/a.json", text) is not None
 
 
 def test_listed_archive_is_not_another_kind() -> None:
