@@ -10,13 +10,16 @@ from typing import Any
 
 import duckdb
 import pytest
+from msgspec import structs
 
 from dialogue_warehouse.common.progress import Reporter
 from dialogue_warehouse.errors import CheckError
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.settings import Settings
-from dialogue_warehouse.storage.landed import Cause, Fallback
+from dialogue_warehouse.storage import builds
+from dialogue_warehouse.storage.landed import Cause, Fallback, Landed
 from pipelines.building import fallback, state
+from tests.unit.published import BUILD, make_build
 
 QUERY = "select corpus_id, dialogue_key, cast(said as integer) as number from main.said"
 CONVERSION = "Conversion Error: Could not convert string 'seven' to INT32"
@@ -108,6 +111,25 @@ def test_failure_is_raised_if_no_other_corpus_is_left_or_none_can_fall_back(tmp_
         assert raised.value is failed
     with pytest.raises(CheckError, match=r"row fails; abcd: cannot fall back, because nothing is published$"):
         fallback.fall_back_after(failed, build, settings, paths, Reporter(quiet=True))
+
+
+def test_failure_without_a_corpus_is_that_of_the_only_corpus_that_has_changed(tmp_path: Path) -> None:
+    """The corpus is tried with its published files, which this build lacks. If two have changed, none is tried."""
+    paths, settings = WarehousePaths(tmp_path), Settings(warehouse=tmp_path, keep_going=True)
+    published = {
+        name: Landed(name, "dialogues", "a.json", None, None, 2, "0" * 64, "verified", 1, f"{name}/dialogues/a.parquet")
+        for name in ("abcd", "bbai", "sgd")
+    }
+    make_build(paths)
+    manifest = structs.replace(builds.read_manifest(paths, BUILD), files=tuple(published.values()))
+    paths.build_manifest(BUILD).write_bytes(builds.encode_manifest(manifest))
+    failed = CheckError("Conversion Error")
+    build = state.Build("20260101T000000000000Z", "run", datetime.now(UTC), "source", tuple(published))
+    for changed, at_fault in (((), False), (("abcd",), True), (("sgd",), True), (("abcd", "sgd"), False)):
+        now = (replace(file, sha256="1" * 64) if name in changed else file for name, file in published.items())
+        with pytest.raises(CheckError) as raised:
+            fallback.fall_back_after(failed, replace(build, landed=tuple(now)), settings, paths, Reporter(quiet=True))
+        assert (f"{changed[0]}/a.json: cannot fall back" in str(raised.value)) if at_fault else (raised.value is failed)
 
 
 def test_every_corpus_that_cannot_fall_back_is_named(tmp_path: Path) -> None:
