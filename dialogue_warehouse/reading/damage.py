@@ -23,7 +23,7 @@ from dialogue_warehouse.errors import CheckError, InputError, causes, first_line
 from dialogue_warehouse.paths import WarehousePaths
 from dialogue_warehouse.reading import connection, descriptions
 from dialogue_warehouse.releases.unpacking import sha256_of
-from dialogue_warehouse.settings import RELEASE_FORM, Settings
+from dialogue_warehouse.settings import Settings
 from dialogue_warehouse.storage import builds
 from dialogue_warehouse.storage.builds import PublishedFile
 from dialogue_warehouse.storage.landed import Landed
@@ -127,10 +127,10 @@ def _advice(paths: WarehousePaths, build_id: str) -> str:
     """Return what to do about a build that lacks a table or column."""
     if (copy := builds.opened_copy(paths, build_id)) is not None:
         return f"{copy} is a copy: replace it with one of a build by this version"
-    built, options = builds.read_manifest(paths, build_id), []
-    if built.source not in (builds.EMBEDDED_SAMPLE, str(Settings.from_environment().source)):
+    built, given, options = builds.read_manifest(paths, build_id), Settings.from_environment(), []
+    if built.source not in (builds.EMBEDDED_SAMPLE, str(given.source)):
         options = ["--source", built.source]
-    if built.form != RELEASE_FORM:
+    if built.form != given.form:
         options += ["--form", built.form]
     return f"`{command('build', *options, warehouse=paths.root)}` builds it again"
 

@@ -146,6 +146,9 @@ def test_advice_builds_from_the_source_and_form_of_the_build(
     assert advised(source=builds.EMBEDDED_SAMPLE) == command("build", warehouse=described.root)
     monkeypatch.setenv("DIALOGUE_SOURCE", "/releases")
     assert advised() == command("build", warehouse=described.root)
+    monkeypatch.setenv("DIALOGUE_FORM", "huggingface")
+    assert advised(form="huggingface") == command("build", warehouse=described.root)
+    assert advised() == command("build", "--form", "release", warehouse=described.root)
 
 
 def test_copy_of_a_build_of_another_version_is_named(
